@@ -113,6 +113,7 @@ struct Finding {
   std::string advice;     // what to change; empty: nothing
   bool at_open = false;   // reported to every client that opens the store
   bool accepted = false;  // the user accepts it, by its topic: `accept=STORE.WHAT` in a URL
+  bool blocks = false;    // no lease is granted until it is fixed
 };
 
 // The properties of a store that clients need.  Every client reads them when it opens the store.

@@ -44,13 +44,12 @@ std::vector<std::string> topics_in(std::string_view list) {
   }
 }
 
-Status check_topics(std::span<const std::string> topics, std::span<const FindingTopic> known) {
+Status check_topics(std::span<const std::string> topics, std::span<const std::string_view> known) {
   for (const std::string& topic : topics) {
-    const auto is_this = [&](const FindingTopic& one) { return one.name == topic; };
-    if (std::any_of(known.begin(), known.end(), is_this)) continue;
+    if (std::find(known.begin(), known.end(), topic) != known.end()) continue;
     std::string list;
-    for (const FindingTopic& one : known) list += (list.empty() ? "" : ", ") + std::string(one.name);
-    return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front().name) ? topic : "***") +
+    for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
+    return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front()) ? topic : "***") +
                                     " is not a topic of this store's findings; write one of " + list};
   }
   return Status{};

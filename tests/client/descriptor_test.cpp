@@ -71,10 +71,10 @@ TEST(Descriptors, have_the_parameters_that_the_pages_have) {
 TEST(Descriptors, have_the_topics_that_the_pages_have) {
   for (const StoreDescriptor& store : store_descriptors()) {
     const std::string page = store.page.empty() ? "" : page_of(store);
-    for (const FindingTopic& topic : store.topics) {
-      EXPECT_TRUE(topic.name.starts_with(std::string(store.name) + ".")) << topic.name;
+    for (const std::string_view topic : store.topics()) {
+      EXPECT_TRUE(topic.starts_with(std::string(store.name) + ".")) << topic;
       if (!page.empty()) {
-        EXPECT_THAT(page, HasSubstr("\n| `" + std::string(topic.name) + "` |"));
+        EXPECT_THAT(page, HasSubstr("\n| `" + std::string(topic) + "` |"));
       }
     }
   }

@@ -6,7 +6,48 @@
 namespace holdfast::core {
 namespace {
 
-constexpr FindingTopic some_topics[] = {{"redis.appendonly"}, {"redis.tls"}};
+constexpr std::string_view some_topics[] = {"redis.appendonly", "redis.tls"};
+
+struct Cups {
+  int clean = 0, broken = 0;
+};
+
+constexpr FindingRule<Cups> cup_rules[] = {
+    {.topic = "kitchen.empty",
+     .severity = Severity::danger,
+     .applies = [](const Cups& cups) { return cups.clean == 0; },
+     .what = "no cup is clean",
+     .advice = "wash one",
+     .blocks = true},
+    {.topic = "kitchen.broken",
+     .severity = Severity::note,
+     .applies = [](const Cups& cups) { return cups.broken > 0; },
+     .what = [](const Cups& cups) { return std::to_string(cups.broken) + " are broken"; },
+     .advice = "buy others",
+     .at_open = true},
+    {.topic = "kitchen.broken",
+     .severity = Severity::warning,
+     .applies = [](const Cups& cups) { return cups.broken > 9; },
+     .what = "most are broken",
+     .advice = "buy others"},
+};
+
+TEST(RulesTest, those_that_apply_make_findings_in_the_order_of_the_table) {
+  EXPECT_TRUE(judged(cup_rules, {.clean = 1}).empty());
+  const auto found = judged(cup_rules, {.clean = 0, .broken = 3});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].topic, "kitchen.empty");
+  EXPECT_EQ(found[0].severity, Severity::danger);
+  EXPECT_EQ(found[0].what + "; " + found[0].advice, "no cup is clean; wash one");
+  EXPECT_TRUE(found[0].blocks && !found[0].at_open);
+  EXPECT_EQ(found[1].what, "3 are broken");
+  EXPECT_TRUE(found[1].at_open && !found[1].blocks);
+}
+
+TEST(RulesTest, their_topics_are_listed_once_in_alphabetical_order) {
+  EXPECT_EQ(topics_of(cup_rules, cup_rules),
+            (std::vector<std::string_view>{"kitchen.broken", "kitchen.empty"}));
+}
 
 TEST(GradeTest, a_warning_makes_a_store_c_at_best_and_a_danger_d) {
   const auto found = [](std::initializer_list<Severity> all) {

@@ -280,13 +280,11 @@ TEST_F(DiagnosisOfSqlite, what_is_not_ours_is_a_danger_and_stays_as_it_is) {
 }
 
 TEST_F(DiagnosisOfSqlite, an_old_library_is_a_note_and_no_more) {
-  for (const int version : {3040001, 3051002}) {
-    const auto finding = sqlite::about_library(version);
-    ASSERT_TRUE(finding) << version;
-    EXPECT_EQ(finding->severity, Severity::note);
-    EXPECT_EQ(finding->topic, "sqlite.library");
-  }
-  for (const int version : {3051003, 3053000}) EXPECT_FALSE(sqlite::about_library(version)) << version;
+  const auto topics = [](int version) { return topics_of(sqlite::about_process(version, {})); };
+  for (const int version : {3040001, 3051002})
+    EXPECT_THAT(topics(version), ::testing::Contains("note sqlite.library")) << version;
+  for (const int version : {3051003, 3053000})
+    EXPECT_THAT(topics(version), ::testing::Not(::testing::Contains("note sqlite.library"))) << version;
   EXPECT_EQ(about(diagnose(), "sqlite.library") != nullptr, sqlite3_libversion_number() < 3051003);
 }
 

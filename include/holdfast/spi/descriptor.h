@@ -28,15 +28,6 @@ struct UrlParameter {
   std::string_view scheme = {};    // it is known in URLs of this scheme only; empty: in all
 };
 
-// What a finding keeps from happening: no lease is granted while it is there, at all or if it is a danger.
-enum class Blocks : std::uint8_t { nothing, as_danger, always };
-
-// A finding that a store can make.
-struct FindingTopic {
-  std::string_view name;  // STORE.WHAT: Finding::topic, and accept= in a URL
-  Blocks blocks = Blocks::nothing;
-};
-
 // In its own layout, on a server that is set up well.
 struct StoreCapabilities {
   bool push = false;          // it notifies waiters
@@ -57,6 +48,7 @@ struct StoreLibrary {
   std::string version;  // of the one that is installed; empty: none is
 };
 
+using ListTopics = std::vector<std::string_view> (*)();
 using OpenStore = Result<std::shared_ptr<Store>> (*)(const Url& url);
 using ListLibraries = std::vector<StoreLibrary> (*)();
 using MakeUrl = std::string (*)();
@@ -71,13 +63,13 @@ struct StoreDescriptor {
   StoreTables tables = StoreTables::none;
   StoreCapabilities capabilities = {};
   std::span<const UrlParameter> parameters = {};
-  std::string_view other_parameters = {};     // which its driver knows, for people; empty: others are refused
-  std::string_view password_variable = {};    // of the environment, which its driver reads; empty: none
-  std::span<const FindingTopic> topics = {};  // all that it can find
-  std::string_view fence = {};                // code of the fence, to be run in that database; empty: none
-  OpenStore open;                             // a URL whose scheme is one of these
-  ListLibraries libraries = nullptr;          // loads its drivers; null: it needs none
-  MakeUrl default_url = nullptr;  // of the store that is used if none is given; null: not this one
+  std::string_view other_parameters = {};   // which its driver knows, for people; empty: others are refused
+  std::string_view password_variable = {};  // of the environment, which its driver reads; empty: none
+  ListTopics topics = nullptr;              // of all that it can find: Finding::topic, accept= in a URL
+  std::string_view fence = {};              // code of the fence, to be run in that database; empty: none
+  OpenStore open;                           // a URL whose scheme is one of these
+  ListLibraries libraries = nullptr;        // loads its drivers; null: it needs none
+  MakeUrl default_url = nullptr;            // of the store that is used if none is given; null: not this one
 };
 
 // The stores that were built.

@@ -116,31 +116,10 @@ std::string how_many(std::size_t number, const char* of) {
   return number == 0 ? "" : std::to_string(number) + " " + of + (number == 1 ? "" : "s");
 }
 
-Blocks effect_of(std::string_view topic) {
-  if (topic == "all.refused") return Blocks::always;
-  if (topic == "all.unmeasured") return Blocks::as_danger;
-  for (const StoreDescriptor& store : store_descriptors()) {
-    for (const FindingTopic& known : store.topics) {
-      if (known.name == topic) return known.blocks;
-    }
-  }
-  return Blocks::nothing;
-}
-
-// Until it is fixed nobody gets a lease.
-bool stops_all(const Finding& finding) {
-  switch (effect_of(finding.topic)) {
-    case Blocks::nothing: return false;
-    case Blocks::as_danger: return finding.severity == Severity::danger;
-    case Blocks::always: return true;
-  }
-  return false;
-}
-
 std::string consequence(const Report& report, bool strict) {
   const auto& all = report.diagnosis.findings;
   const bool granted = report.self_test && !report.self_test->grants.empty();  // whatever was thought of it
-  if (!granted && std::any_of(all.begin(), all.end(), stops_all))
+  if (!granted && std::any_of(all.begin(), all.end(), [](const Finding& finding) { return finding.blocks; }))
     return ": no lease is granted until this is fixed";
   if (count(report, Severity::danger) > 0) return ": do not rely on leases here";
   return strict ? ": not accepted with --strict" : ": leases are safe unless something else fails too";
@@ -163,16 +142,22 @@ Json or_null(const std::optional<Value>& value, auto field) {
 // If something dangerous was found, that is why.
 Finding refused(const Report& report, const Error& error) {
   const bool known = count(report, Severity::danger) > 0;
-  return {known ? Severity::note : Severity::danger, "all.refused",
-          "the store refused a lease, so not everything was measured: " + error.detail,
-          known ? "fix the dangers first" : "fix what the store reports, or give another user or store"};
+  return {
+      .severity = known ? Severity::note : Severity::danger,
+      .topic = "all.refused",
+      .what = "the store refused a lease, so not everything was measured: " + error.detail,
+      .advice = known ? "fix the dangers first" : "fix what the store reports, or give another user or store",
+      .blocks = true};
 }
 
 Finding unmeasured(const Error& error, bool still) {
-  return {still ? Severity::danger : Severity::warning, "all.unmeasured",
-          still ? "the store answers but grants no lease, so not everything was measured: " + error.detail
-                : "a request failed, and then succeeded, so not everything was measured: " + error.detail,
-          still ? "fix what the store reports, and run doctor again" : "run doctor again"};
+  return {.severity = still ? Severity::danger : Severity::warning,
+          .topic = "all.unmeasured",
+          .what = (still ? "the store answers but grants no lease, so not everything was measured: "
+                         : "a request failed, and then succeeded, so not everything was measured: ") +
+                  error.detail,
+          .advice = still ? "fix what the store reports, and run doctor again" : "run doctor again",
+          .blocks = still};
 }
 
 void settle(Report& report) {

@@ -6,6 +6,7 @@
 #include "core/url_parameters.h"
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/fence.sql.h"
+#include "stores/mariadb/findings.h"
 #include "stores/mariadb/libmariadb.h"
 
 namespace holdfast::mariadb {
@@ -29,33 +30,6 @@ constexpr UrlParameter url_parameters[] = {
 constexpr core::TextParameter<Options> text_parameters[] = {
     {"table", &Options::table},   {"socket", &Options::socket},     {"password", &Options::password},
     {"ssl-ca", &Options::ssl_ca}, {"ssl-cert", &Options::ssl_cert}, {"ssl-key", &Options::ssl_key},
-};
-
-// For MySQL too.
-constexpr FindingTopic finding_topics[] = {
-    {"mariadb.binlog-format"},
-    {"mariadb.collation"},
-    {"mariadb.columns", Blocks::as_danger},
-    {"mariadb.connections"},
-    {"mariadb.engine"},
-    {"mariadb.flush-log"},
-    {"mariadb.galera"},
-    {"mariadb.galera-state"},
-    {"mariadb.group"},
-    {"mariadb.jobs"},
-    {"mariadb.layout"},
-    {"mariadb.privileges", Blocks::as_danger},
-    {"mariadb.read-only", Blocks::as_danger},
-    {"mariadb.replica"},
-    {"mariadb.semi-sync"},
-    {"mariadb.several-servers"},
-    {"mariadb.snapshot-isolation"},
-    {"mariadb.superuser"},
-    {"mariadb.sync-binlog"},
-    {"mariadb.sysdate"},
-    {"mariadb.tables", Blocks::always},
-    {"mariadb.unseen"},
-    {"mariadb.version", Blocks::as_danger},
 };
 
 Status read_address(const Url& url, Options& options) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// findings.h - what is to be thought of a server: pure functions of what it has said.  The topics are the
-// rows of the table in docs/stores/mariadb.md, for MySQL too.
+// findings.h - what can be wrong with a server, as rules over what it has said.  The topics are the rows of
+// the table in docs/stores/mariadb.md, for MySQL too.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "holdfast/rows.h"
@@ -26,6 +27,9 @@ struct Depth {
   std::size_t servers = 1;              // that have answered by this address
   std::string crowded = {};             // why it let no further connection in; empty: it did
 };
+
+// Of all that can be found here.
+std::vector<std::string_view> finding_topics();
 
 // What every client finds.
 std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config);

@@ -60,7 +60,7 @@ Status check(const Options& o) {
   };
   if (o.host.empty() && o.socket.empty())
     return invalid("no host is given; write " + scheme + "://user@host/database");
-  if (Status s = core::check_topics(o.accept, store_descriptor.topics); !s) return s;
+  if (Status s = core::check_topics(o.accept, store_descriptor.topics()); !s) return s;
   if (o.database.empty()) return invalid("no database is given; write " + scheme + "://user@host/database");
   if (!o.socket.empty() && o.tls) return invalid("a Unix socket has no TLS; remove tls=require");
   if (o.ssl_cert.empty() != o.ssl_key.empty())

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view store_titles[] = {"memory"};
 constexpr std::string_view url_schemes[] = {"memory"};
-constexpr FindingTopic finding_topics[] = {{"memory.process"}};
+
+std::vector<std::string_view> finding_topics() { return {"memory.process"}; }
 
 Result<std::shared_ptr<Store>> open_url(const Url& url) {
   if (!url.rest.empty())

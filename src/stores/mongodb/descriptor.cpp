@@ -27,16 +27,16 @@ constexpr UrlParameter url_parameters[] = {
 };
 constexpr core::TextParameter<Options> text_parameters[] = {{"collection", &Options::collection}};
 
-constexpr FindingTopic finding_topics[] = {
-    {"mongodb.account"},        {"mongodb.arbiters"},    {"mongodb.clocks"},
-    {"mongodb.collection"},     {"mongodb.connections"}, {"mongodb.identity"},
-    {"mongodb.in-memory"},      {"mongodb.journal"},     {"mongodb.layout"},
-    {"mongodb.no-password"},    {"mongodb.replica"},     {"mongodb.rights", Blocks::as_danger},
-    {"mongodb.rights-of-jobs"}, {"mongodb.router"},      {"mongodb.sharded"},
-    {"mongodb.standalone"},     {"mongodb.tls"},         {"mongodb.ttl-index"},
-    {"mongodb.unique-index"},   {"mongodb.unseen"},      {"mongodb.version"},
-    {"mongodb.write-concern"},
-};
+std::vector<std::string_view> finding_topics() {
+  return {"mongodb.account",        "mongodb.arbiters",    "mongodb.clocks",
+          "mongodb.collection",     "mongodb.connections", "mongodb.identity",
+          "mongodb.in-memory",      "mongodb.journal",     "mongodb.layout",
+          "mongodb.no-password",    "mongodb.replica",     "mongodb.rights",
+          "mongodb.rights-of-jobs", "mongodb.router",      "mongodb.sharded",
+          "mongodb.standalone",     "mongodb.tls",         "mongodb.ttl-index",
+          "mongodb.unique-index",   "mongodb.unseen",      "mongodb.version",
+          "mongodb.write-concern"};
+}
 
 std::string encoded(std::string_view text) {
   static constexpr char digits[] = "0123456789ABCDEF";

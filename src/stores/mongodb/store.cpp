@@ -175,7 +175,7 @@ Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();
-  if (Status s = core::check_topics(options.accept, store_descriptor.topics); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s) return std::move(s).error();
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");

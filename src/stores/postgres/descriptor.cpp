@@ -4,6 +4,7 @@
 #include "base/driver.h"
 #include "core/url_parameters.h"
 #include "stores/postgres/fence.sql.h"
+#include "stores/postgres/findings.h"
 #include "stores/postgres/libpq.h"
 #include "stores/postgres/store.h"
 
@@ -17,36 +18,6 @@ constexpr UrlParameter url_parameters[] = {
     {"table", "NAME", "the lock table; with a schema, SCHEMA.NAME", "locks"},
     core::accept_parameter,
     core::unsafe_parameter,
-};
-
-constexpr FindingTopic finding_topics[] = {
-    {"postgres.bloat"},
-    {"postgres.columns", Blocks::as_danger},
-    {"postgres.connections"},
-    {"postgres.fillfactor"},
-    {"postgres.fsync"},
-    {"postgres.full-page-writes"},
-    {"postgres.isolation"},
-    {"postgres.jobs"},
-    {"postgres.kind"},
-    {"postgres.listen"},
-    {"postgres.notify-queue"},
-    {"postgres.owner"},
-    {"postgres.pooler"},
-    {"postgres.privileges", Blocks::as_danger},
-    {"postgres.read-only", Blocks::as_danger},
-    {"postgres.recovery", Blocks::as_danger},
-    {"postgres.row-security"},
-    {"postgres.search-path"},
-    {"postgres.several-servers"},
-    {"postgres.standby"},
-    {"postgres.superuser"},
-    {"postgres.synchronous-commit"},
-    {"postgres.tables", Blocks::always},
-    {"postgres.tls"},
-    {"postgres.triggers"},
-    {"postgres.unlogged"},
-    {"postgres.unseen"},
 };
 
 Result<std::shared_ptr<Store>> open_url(const Url& url) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// findings.h - what is to be thought of a server: pure functions of what it has said.  The topics are the
-// rows of the table in docs/stores/postgres.md.
+// findings.h - what can be wrong with a server, as rules over what it has said.  The topics are the rows of
+// the table in docs/stores/postgres.md.
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "holdfast/rows.h"
@@ -44,6 +45,9 @@ struct Depth {
   bool hears = true;                     // notifications arrive
   bool far = false, in_tls = false, verified = false;
 };
+
+// Of all that can be found here.
+std::vector<std::string_view> finding_topics();
 
 // What every client finds.
 std::vector<Finding> findings_of(const Server& server, const ServerProbe& probe);

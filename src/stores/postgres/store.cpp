@@ -70,7 +70,7 @@ class PostgresStore final : public Store, public core::FixedNow {
 }  // namespace
 
 Result<std::shared_ptr<Store>> make_store(const Options& options, const Words& more) {
-  if (Status s = core::check_topics(options.accept, store_descriptor.topics); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s) return std::move(s).error();
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
   auto settings = Settings::from(options.conninfo, more);

@@ -33,33 +33,15 @@ constexpr core::TextParameter<Options> text_parameters[] = {{"prefix", &Options:
                                                             {"cert", &Options::cert},
                                                             {"key", &Options::key}};
 
-constexpr FindingTopic finding_topics[] = {
-    {"redis.account"},
-    {"redis.append-errors"},
-    {"redis.appendfsync"},
-    {"redis.appendonly"},
-    {"redis.client-eviction"},
-    {"redis.cluster"},
-    {"redis.connections"},
-    {"redis.evicted"},
-    {"redis.eviction"},
-    {"redis.identity"},
-    {"redis.kind"},
-    {"redis.known-holes"},
-    {"redis.layout"},
-    {"redis.memory"},
-    {"redis.no-password"},
-    {"redis.other-keys"},
-    {"redis.replica"},
-    {"redis.replicas"},
-    {"redis.restarted"},
-    {"redis.rewrite-errors"},
-    {"redis.rights", Blocks::as_danger},
-    {"redis.rights-of-jobs"},
-    {"redis.sentinel"},
-    {"redis.tls"},
-    {"redis.unseen"},
-};
+std::vector<std::string_view> finding_topics() {
+  return {"redis.account",         "redis.append-errors",  "redis.appendfsync", "redis.appendonly",
+          "redis.client-eviction", "redis.cluster",        "redis.connections", "redis.evicted",
+          "redis.eviction",        "redis.identity",       "redis.kind",        "redis.known-holes",
+          "redis.layout",          "redis.memory",         "redis.no-password", "redis.other-keys",
+          "redis.replica",         "redis.replicas",       "redis.restarted",   "redis.rewrite-errors",
+          "redis.rights",          "redis.rights-of-jobs", "redis.sentinel",    "redis.tls",
+          "redis.unseen"};
+}
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 

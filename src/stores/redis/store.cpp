@@ -89,7 +89,7 @@ Status check(const Options& o) {
     return invalid("redis: certificates are given, but no TLS is used; write rediss://");
   if (o.prefix.size() > 512 || !is_utf8(o.prefix) || o.prefix.find('\0') != std::string::npos)
     return invalid("redis: invalid prefix; give at most 512 bytes of UTF-8 without NUL");
-  if (Status s = core::check_topics(o.accept, store_descriptor.topics); !s) return s;
+  if (Status s = core::check_topics(o.accept, store_descriptor.topics()); !s) return s;
   if (o.prefix.starts_with("holdfast:"))
     return invalid("redis: keys that start with holdfast: are reserved; give another prefix");
   return Status{};

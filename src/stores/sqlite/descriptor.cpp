@@ -7,6 +7,7 @@
 #include "core/url_parameters.h"
 #include "holdfast/sqlite.h"
 #include "stores/sqlite/fence.sql.h"
+#include "stores/sqlite/findings.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -20,26 +21,6 @@ constexpr UrlParameter url_parameters[] = {
     core::unsafe_parameter,
 };
 constexpr core::TextParameter<Options> text_parameters[] = {{"table", &Options::table}};
-
-constexpr FindingTopic finding_topics[] = {
-    {"sqlite.boot"},
-    {"sqlite.contents"},
-    {"sqlite.copies"},
-    {"sqlite.file"},
-    {"sqlite.file-system"},
-    {"sqlite.foreign-folder"},
-    {"sqlite.jobs"},
-    {"sqlite.library"},
-    {"sqlite.open-folder"},
-    {"sqlite.passing"},
-    {"sqlite.power-loss"},
-    {"sqlite.processes"},
-    {"sqlite.read-only", Blocks::as_danger},
-    {"sqlite.replaced"},
-    {"sqlite.room", Blocks::as_danger},
-    {"sqlite.sticky-folder"},
-    {"sqlite.time-namespace"},
-};
 
 Result<std::shared_ptr<Store>> open_url(const Url& url) {
   auto path = percent_decoded(url.rest);

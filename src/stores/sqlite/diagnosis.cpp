@@ -67,13 +67,13 @@ void find_in_contents(Findings& found, const std::string& file, const Tables& ta
 void find_in_file(Findings& found, const std::string& file) {
   const auto found_before = found.size();
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0)
-    found.push_back(about_access(file, errno));
+    add(found, about_access(file, errno));
   if (found.size() == found_before) find_refusal(found, "sqlite.file", [&] { check_files(file); });
   std::error_code unknown;
   if (fs::exists(fs::symlink_status(file + ".d", unknown)))
     find_refusal(found, "sqlite.file", [&] { check_client_folder(file + ".d"); });
   if (found.size() == found_before) add(found, doubts_about(probe_file(file)));
-  for (const std::string& user : users_of_a_deleted_file(file)) found.push_back(about_deleted(user, file));
+  for (const std::string& user : users_of_a_deleted_file(file)) add(found, about_deleted(user, file));
 }
 
 // Nothing is known that keeps us from reading what is in it.

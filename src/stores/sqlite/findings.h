@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// findings.h - what is to be thought of a file and its place: pure functions of what was read there.  The
-// topics are the rows of the table in docs/stores/sqlite.md.
+// findings.h - what can be wrong with a file and its place, as rules over what was read there.  The topics
+// are the rows of the table in docs/stores/sqlite.md.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "holdfast/result.h"
@@ -16,6 +17,9 @@ namespace holdfast::sqlite {
 
 using Findings = std::vector<Finding>;
 enum class Era : std::uint8_t;  // database.h
+
+// Of all that can be found here.
+std::vector<std::string_view> finding_topics();
 
 bool has_danger(const Findings& findings);
 
@@ -34,14 +38,13 @@ Findings about_locks(const std::string& folder, const std::optional<LockVisibili
 // `all_made`: all files are there already and can be written.
 Findings about_room(const std::string& folder, const RoomProbe& room, bool all_made);
 
-// What to know of a version of SQLite, as sqlite3_libversion_number() counts.
-std::optional<Finding> about_library(int version);
+// `library_version` is of SQLite, as sqlite3_libversion_number() counts.
 Findings about_process(int library_version, const std::vector<std::string>& other_copies);
 
 // `error`: why it cannot be read and written, as errno(3) has it.
-Finding about_access(const std::string& file, int error);
+Findings about_access(const std::string& file, int error);
 // `user` has a deleted file open that had that path.
-Finding about_deleted(const std::string& user, const std::string& file);
+Findings about_deleted(const std::string& user, const std::string& file);
 Findings about_era(const std::string& file, Era era);
 
 // A refusal says what is wrong and, behind its last semicolon, what would be right.
