@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the streams of a replica set are still there.
-#include "stores/mongodb/stream.h"
+#include "stores/mongodb/connection.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

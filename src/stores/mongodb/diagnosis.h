@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// diagnosis.h - a thorough look at a server and the collections, whatever they are like.
+// diagnosis.h - reads everything that findings can be about, for doctor.
 #pragma once
-#include "holdfast/rows.h"
 #include "stores/mongodb/connection.h"
+#include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
 
-// Writes nothing.  What the user may not ask, or the server does not know, is a finding.  Throws Failure
-// where nobody answers or lets us in.
-Diagnosis look_closely(Connection& connection, Instant until);
+// Writes nothing.  What the user may not read, or the server does not know, is a finding.  Throws Failure if
+// nobody answers, or the login is refused.
+Diagnosis diagnose(Connection& connection, Instant until);
+
+// -- from replies to administrators' commands to facts.  Pure.
+
+void read_probe(View reply, Facts& facts);  // to hello
+void read_server_status(View reply, Facts& facts);
+void read_command_line(View reply, Facts& facts);     // to getCmdLineOpts
+void read_set(View reply, Facts& facts);              // to replSetGetConfig
+void read_default_concern(View reply, Facts& facts);  // to getDefaultRWConcern
+// To connectionStatus: the rights that the user lacks, and roles that allow more than leases need.  Nothing
+// if nobody has logged in: either nobody has to, or the server refuses the next command.
+void read_rights(View reply, const ServerProbe& probe, const StoreConfig& config, Facts& facts);
 
 }  // namespace holdfast::mongodb

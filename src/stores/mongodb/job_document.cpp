@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/job_document.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "base/time.h"
+#include "stores/mongodb/job_collection.h"
 
 namespace holdfast::mongodb {
 namespace {

@@ -19,7 +19,7 @@ constexpr Millis after_failure = 2s;
 // The driver would wait for five minutes; a connection that somebody on the way has forgotten never answers.
 constexpr Millis longest_answer = 3s;
 
-// A release writes whom it notifies: pipelines/release.json.
+// A release writes whom it notifies: leases.json.
 Document rings_of(const std::string& client) {
   Document match;
   match.document("updateDescription.updatedFields.ring",

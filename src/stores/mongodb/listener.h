@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // listener.h - hears when a key may have become free: a change stream on a connection of its own.
 //
-// UNTESTED: there was no replica set to run it on.  tests/mongodb/bell_test.cpp runs where
-// HOLDFAST_TEST_MONGODB names one.  A waiter asks now and then without being notified, as on every store.
+// UNTESTED: there was no replica set to run it on.  tests/mongodb/listener_test.cpp runs where
+// HOLDFAST_TEST_MONGODB names one.  A waiter also polls now and then, as on every store.
 #pragma once
 #include <memory>
 

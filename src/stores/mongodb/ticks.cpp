@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/ticks.h"
+#include "stores/mongodb/job_collection.h"
 
 namespace holdfast::mongodb {
 
-std::optional<KeptTick> Ticks::find(std::string_view of) {
-  Document command;
-  command.text("find", name()).document("filter", Document().text("_id", of));
-  command.number("limit", 1).flag("singleBatch", true);
-  const Document reply = connection_.run(std::move(command), Effect::reads, until_);
-  for (const View tick : View(reply)["cursor"].documents("firstBatch"))
+std::optional<KeptTick> TickCollection::find(std::string_view of) {
+  const Document reply =
+      connection_.run(find_command(name(), Document().text("_id", of), {}, 1), Effect::reads, until_);
+  for (const View tick : documents_in(reply))
     return KeptTick{.tick = tick.number("tick"),
                     .job = JobId{static_cast<std::uint64_t>(tick.number("job"))},
                     .by = std::string(tick.text("by")),
@@ -18,26 +16,24 @@ std::optional<KeptTick> Ticks::find(std::string_view of) {
 }
 
 // Where the name has come as far, nothing matches, and a second document of that name cannot be made.
-bool Ticks::advance(std::string_view of, const Step& step) {
+bool TickCollection::advance(std::string_view of, const Step& step) {
   Document match, set;
   match.text("_id", of).document("tick", Document().number("$lt", step.tick));
   set.number("tick", step.tick).number("job", kept(step.job)).text("by", step.by).moment("at", step.at);
   if (step.until != Micros::zero()) set.moment("until", step.until);
   while (true) {
-    std::vector<Document> updates(1);
-    updates[0].document("q", match).document("u", Document().document("$set", set)).flag("upsert", true);
-    if (upsert(updates)) return true;
-    // Unless somebody has made the document this moment, for an earlier tick.
+    if (upsert(match, Document().document("$set", set))) return true;
+    // Somebody may have inserted the document at this moment, for an earlier tick.
     const auto last = find(of);
     if (last && last->tick >= step.tick) return false;
   }
 }
 
-// False: somebody else made the document.
-bool Ticks::upsert(const std::vector<Document>& updates) {
-  Document command;
-  command.text("update", name()).array("updates", updates);
-  const Document reply = connection_.run(std::move(command), Effect::writes, until_);
+// False: somebody else inserted the document.
+bool TickCollection::upsert(const Document& match, const Document& change) {
+  Document one;
+  one.document("q", match).document("u", change).flag("upsert", true);
+  const Document reply = connection_.run(update_command(name(), std::move(one)), Effect::writes, until_);
   for (const View error : View(reply).documents("writeErrors")) {
     if (!is_collision(error.number("code"))) throw_failure(write_error(error, connection_.config()));
     return false;
@@ -45,7 +41,7 @@ bool Ticks::upsert(const std::vector<Document>& updates) {
   return true;
 }
 
-bool Ticks::advance(const KeptJob& job) {
+bool TickCollection::advance(const KeptJob& job) {
   const JobRow& row = job.record.row;
   if (advance(job.tick_name, {.tick = job.tick,
                               .job = row.id,
@@ -56,22 +52,16 @@ bool Ticks::advance(const KeptJob& job) {
   return last && last->job == row.id;
 }
 
-void Ticks::note_success(std::string_view of, std::string_view by, Micros at) {
-  std::vector<Document> updates(1);
+void TickCollection::note_success(std::string_view of, std::string_view by, Micros at) {
   Document change;
   change.document("$set", Document().text("by", by).moment("success", at));
   change.document("$setOnInsert", Document().number("tick", -1));
-  updates[0].document("q", Document().text("_id", of)).document("u", change).flag("upsert", true);
-  while (!upsert(updates)) continue;
+  while (!upsert(Document().text("_id", of), change)) continue;
 }
 
-void Ticks::erase(Micros until_before) {
-  std::vector<Document> deletes(1);
-  deletes[0].document("q", Document().document("until", Document().moment("$lte", until_before)));
-  deletes[0].number("limit", 0);
-  Document command;
-  command.text("delete", name()).array("deletes", deletes);
-  (void)connection_.run(std::move(command), Effect::writes, until_);
+void TickCollection::erase(Micros until_before) {
+  const Document match = std::move(Document().document("until", Document().moment("$lte", until_before)));
+  (void)connection_.run(delete_command(name(), match, 0), Effect::writes, until_);
 }
 
 }  // namespace holdfast::mongodb
