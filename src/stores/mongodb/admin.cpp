@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <span>
 
-#include "stores/mongodb/admin.json.h"
-#include "stores/mongodb/diagnosis.h"
+#include "stores/mongodb/findings.h"
+#include "stores/mongodb/leases.json.h"
 #include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
@@ -24,8 +24,8 @@ struct Index {
   const char* text;
 };
 
-// A key that is free, that nobody waits for and of which there is nothing to tell is in none.  A query uses
-// one of them only if it repeats the condition: listing.cpp, admin.json.
+// A key that is free, without waiters and without a log is in none of them.  A query uses one of them only if
+// it repeats the condition: listing.cpp, leases.json.
 constexpr Index of_leases[] = {
     {"held", R"({"name": "held", "key": {"_id": 1, "owner": 1},
                  "partialFilterExpression": {"owner": {"$gt": ""}}})"},
@@ -35,14 +35,14 @@ constexpr Index of_leases[] = {
                    "partialFilterExpression": {"log.0": {"$exists": true}}})"},
 };
 
-// Each holds only the documents that have its field, so that what is over is in none but the last two.
+// Each has only the documents with its field, so that a job that is over is only in the last two.
 constexpr Index of_jobs[] = {
     {"slot", R"({"name": "slot", "key": {"slot": 1}, "unique": true,
                  "partialFilterExpression": {"slot": {"$exists": true}}})"},
     {"tick", R"({"name": "tick", "key": {"tick_name": 1, "tick": 1}, "unique": true,
                  "partialFilterExpression": {"tick_name": {"$exists": true}}})"},
-    // In the order in which jobs are claimed.  For one that is not due yet the server goes on to the next
-    // priority, so what waits for its time is stepped over: one key for each priority.
+    // In the order in which jobs are claimed.  At a job that is not due yet the server goes on to the next
+    // priority: jobs that wait for their time cost one index key for each priority.
     {"ready", R"({"name": "ready", "key": {"queue": 1, "priority": 1, "run_at": 1, "_id": 1},
                   "partialFilterExpression": {"ready": {"$exists": true}}})"},
     {"wake", R"({"name": "wake", "key": {"queue": 1, "wake_at": 1},
@@ -165,7 +165,7 @@ Result<Diagnosis> MongoStoreAdmin::diagnose(Instant until) {
 
 std::uint64_t MongoStoreAdmin::remove_parts(const char* field, std::string_view part, Micros cut,
                                             Instant until) {
-  static const Document& text = Document::for_ever(admin_json);
+  static const Document& text = Document::for_ever(leases_json);
   const std::string collection = connection_.config().leases();
   const std::string_view path = field;
   // A damaged document, in which that is not an array, stays as it is.

@@ -33,7 +33,7 @@ class MongoStoreAdmin final : public StoreAdmin {
 
  private:
   std::vector<std::string> indexes(bool make, Instant until);
-  // Removes from all documents of leases what count_PART of admin.json finds there, and returns how much.
+  // Removes from all documents of leases what count_PART of leases.json finds there, and returns how much.
   std::uint64_t remove_parts(const char* field, std::string_view part, Micros cut, Instant until);
   std::uint64_t remove_documents(const std::string& collection, const char* field, Micros cut, Instant until);
   std::uint64_t purge_keys(Micros cut, Micros now, Instant until);

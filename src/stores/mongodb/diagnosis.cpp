@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/diagnosis.h"
-
+// Reads everything that findings can be about, for doctor.
 #include <algorithm>
 
 #include "base/url.h"
 #include "core/findings.h"
+#include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
 namespace {

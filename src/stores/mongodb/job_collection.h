@@ -160,7 +160,7 @@ class JobCollection {
   bool applied_ = false;
 };
 
-// -- the collection of ticks (ticks.cpp)
+// -- the collection of ticks (job_document.cpp)
 
 struct KeptTick {
   std::int64_t tick = -1;

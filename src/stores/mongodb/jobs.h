@@ -1,37 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs.h - jobs in MongoDB: one document each (job_collection.h), beside the leases.
 //
-// A server alone has no transactions, so what the rows of an SQL database change in one step is several here.
-// Each step is one command about one document, and their order is such that whoever dies between two of them
-// leaves only what ends by itself:
+// A standalone server has no transactions, so the changes that an SQL database makes in one step are several
+// here.  Each step is one command about one document, and their order is such that a process that dies
+// between two of them leaves only what ends by itself:
 //
 //   enqueue   an insert: the job with its slot and its tick, or nothing
-//   claim     1. take: a findAndModify finds the next one and writes who takes it, until when; nobody else
-//                looks at it meanwhile.  2. its lease, by the store's own rule.  3. what core/job_rule.h
-//                makes of that, if it still is as it was read: it runs, waits, or is dropped; or it goes
-//                back, if a duplicate has put it off meanwhile
-//   finish    1. whoever waits first for the lock looks within a second.  2. the job, if the claim is still
-//                the holder's.  3. the lease is released.  4. whoever waits first is due
+//   claim     1. take: a findAndModify finds the next job and writes who takes it, until when; nobody else
+//                claims it meanwhile.  2. its lease, by the store's own rule.  3. what core/job_rule.h
+//                decides from that, if the document is still as it was read: the job runs, waits, or is
+//                dropped; or it goes back, if a duplicate has put it off meanwhile
+//   finish    1. the first job that waits for the lock will check within a second.  2. the job, if the claim
+//                is still the owner's.  3. the lease is released.  4. the first job that waits is due
 //
-// Taken first and locked then, not the other way round: a worker that held the lock of a job which another is
-// about to have would let third ones drop theirs for nobody, and that other one drop the job itself.
+// Taken first and locked then, not the other way round: if a worker held the lock of a job that another
+// worker is about to take, third workers would drop their jobs for nobody, and the other worker would drop
+// this job.
 //
 //   died after              leaves
-//   claim 1, 2              a taking that runs out with its time (the claim's, at least a second): the next
-//                           one takes the job over, and gives back what the dead one may have acquired
-//   claim 1, slow           as above; but one who is so slow that another takes the job over, then acquires
-//                           the lease after all and dies before it gives it back leaves a lease that no job
-//                           names: it ends with its time, and jobs of that key wait or are dropped until then
-//   finish 1                a job that looks once more than it had to
-//   finish 2                the lease, until its time is over or finish is asked again; the first of those
-//                           that wait looks every second
+//   claim 1, 2              a taking that ends with its time (the claim's, at least a second): the next
+//   worker
+//                           takes the job over, and releases what the dead one may have acquired
+//   claim 1, slow           as above; but a worker that is so slow that another takes the job over, then
+//                           acquires the lease after all and dies before it releases it, leaves a lease that
+//                           no job names: it ends with its time, and jobs of that key wait or are dropped
+//                           until then
+//   finish 1                a job that checks once more than it had to
+//   finish 2                the lease, until its time is over or finish is sent again; the first of the
+//                           waiting jobs checks every second
 //   finish 3                as 2, without the lease
 //
-// A claim that has run out is taken in the same way, and its holder can neither renew nor finish it then; its
-// lease is given back when it is taken, not before, so that one who was only late keeps both.
+// A claim that has run out is taken in the same way, and its owner can neither renew nor finish it then.  Its
+// lease is released when it is taken, not before, so that a worker that was only late keeps both.
 //
-// The server picks for each worker, so those who ask at the same moment get different jobs, and none of them
-// finds the same one taken again and again.  All times are the server's.
+// The server picks the job for each worker, so workers that claim at the same moment get different jobs, and
+// none of them finds the same job taken again and again.  All times are the server's.
 #pragma once
 #include <memory>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 #include "core/row.h"
-#include "stores/mongodb/admin.json.h"
+#include "stores/mongodb/leases.json.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
@@ -121,7 +121,7 @@ void MongoStoreConnection::list_documents(const Query& query, Page& page, Instan
 }
 
 void MongoStoreConnection::list_log(const Query& query, Page& page, Instant until) {
-  static const Document& text = Document::for_ever(admin_json);
+  static const Document& text = Document::for_ever(leases_json);
   std::vector<Document> stages;
   for (const View stage : View(text).documents("log_of_leases")) stages.push_back(Document::copy_of(stage));
   stages.push_back(std::move(Document().text("$unionWith", connection_.config().remains())));

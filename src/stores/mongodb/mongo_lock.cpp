@@ -16,10 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ruby counts by the clock of its own machine.  So long after its end a document of Ruby's still counts.
+// Ruby uses the clock of its own machine.  A document of Ruby's still counts so long after its end.
 constexpr Millis margin = 1s;
 
-// The gem knows no lock without end.
+// The gem has no lock without end.
 constexpr Micros far_away{std::int64_t{1} << 57};
 
 Document rivals_of(const Constants& let, std::string_view collection, std::size_t limit) {
@@ -107,7 +107,7 @@ Reply MongoStoreConnection::acquire_beside(Call& call, const Request& r) {
     (void)write_theirs(r, own.snapshot, true, call.until);
     other = rival(r, call.until);
     if (!other) return own.reply;
-    // Ruby came at the same moment.  One of us has to step back, and Ruby does not look.
+    // Ruby came at the same moment.  One of the two has to give up, and Ruby does not check.
     (void)delete_theirs(in_gem(r.key.text, r.owner.text), call.until);
     const Request back{.verb = Verb::release, .key = r.key, .owner = r.owner, .token = own.reply.token};
     (void)apply_one(back, call.until);
@@ -126,12 +126,12 @@ Reply MongoStoreConnection::renew_beside(Call& call, const Request& r) {
   return own.reply;
 }
 
-// First what decides among us, by the token; then Ruby sees it free.
+// First Holdfast's own document, by the token; then the gem's, so that Ruby sees the key free.
 Reply MongoStoreConnection::free_beside(Call& call, const Request& r) {
   Applied own = apply_one(r, call.until);
   const core::Record& record = own.snapshot.record;
   if (own.reply.verdict != Verdict::released) {
-    // It may be asked again, after the first time came only half of the way.
+    // The request may be a repetition, after the first one was interrupted half way.
     const bool holds = own.snapshot.now && record.live(*own.snapshot.now) && record.owner == r.owner.text;
     if (r.verb == Verb::release && !holds)
       (void)delete_theirs(in_gem(r.key.text, r.owner.text).text("holdfast", r.owner.text), call.until);
@@ -143,7 +143,7 @@ Reply MongoStoreConnection::free_beside(Call& call, const Request& r) {
   return own.reply;
 }
 
-// What Ruby holds has no token, and nobody wrote down since when.  It ends here when it ends for rival().
+// A lock of Ruby has no token, and nobody has recorded since when it is held.  It ends when rival() says so.
 void MongoStoreConnection::list_theirs(const Query& query, Page& page, Instant until) {
   Constants let(true);
   const std::string_view from = std::max(query.prefix, query.after);

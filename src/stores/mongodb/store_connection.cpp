@@ -7,7 +7,6 @@
 
 #include "base/random.h"
 #include "stores/mongodb/admin.h"
-#include "stores/mongodb/listener.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -276,11 +275,6 @@ void MongoStoreConnection::apply_own(Call& call, std::size_t i) {
     if (half_done) error.code = Errc::in_doubt;
     call.replies[i].error = std::move(error);
   }
-}
-
-std::unique_ptr<StoreListener> MongoStoreConnection::listener() {
-  if (!probe_.streams()) return nullptr;
-  return std::make_unique<MongoListener>(connection_.shared_config());
 }
 
 }  // namespace holdfast::mongodb
