@@ -61,20 +61,20 @@ TEST_F(Hostile, tables_that_are_not_exactly_ours_are_refused) {
       {"CREATE INDEX i ON locks(locked_by)", "'i' on its table 'locks'"},
       {"CREATE UNIQUE INDEX i ON holdfast_log(key)", "'i' on its table 'holdfast_log'"},
       {"ALTER TABLE locks ADD COLUMN more TEXT",
-       "'locks' that this version of Holdfast would create differently"},
-      {"ALTER TABLE holdfast_facts RENAME COLUMN note TO notes", "'holdfast_facts' that this version"},
+       "'locks' differs from the one that this version of Holdfast creates"},
+      {"ALTER TABLE holdfast_facts RENAME COLUMN note TO notes", "'holdfast_facts' differs from the one"},
       {"DROP TABLE holdfast_log", "lacks the table 'holdfast_log'"},
       {"DROP TABLE holdfast_state; CREATE TABLE holdfast_state(boot_id, time_namespace, swept_from, "
        "swept_to, "
        "swept_at)",
-       "'holdfast_state' that this version"},
+       "'holdfast_state' differs from the one"},
       {"DROP TABLE locks; CREATE TABLE locks (key TEXT PRIMARY KEY, locked_by TEXT, locked_at INTEGER, "
        "locked_until INTEGER, sequence INTEGER NOT NULL CHECK (sequence < 5)) WITHOUT ROWID",
-       "'locks' that this version"},
+       "'locks' differs from the one"},
       {"DROP TABLE locks; CREATE TABLE locks (key TEXT PRIMARY KEY, locked_by TEXT DEFAULT (randomblob(9)), "
        "locked_at INTEGER, locked_until INTEGER, sequence INTEGER NOT NULL) WITHOUT ROWID",
-       "'locks' that this version"},
-      {"DROP TABLE locks; CREATE VIEW locks AS SELECT * FROM holdfast_log", "'locks' that this version"},
+       "'locks' differs from the one"},
+      {"DROP TABLE locks; CREATE VIEW locks AS SELECT * FROM holdfast_log", "'locks' differs from the one"},
       {"PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 0, 'CREATE TRIGGER "
        "x "
        "AFTER INSERT ON locks BEGIN DELETE FROM locks; END')",

@@ -69,8 +69,9 @@ bool has(Connection& connection, std::string_view script) {
       const bool of_its_kind = type == "index" || (type == "table" && name == table);
       const bool exact = of_its_kind && name == text->first && sql == text->second;
       if (!exact)
-        refuse_tables(connection,
-                      " has a " + kind_of(*text) + " that this version of Holdfast would create differently");
+        refuse_tables(connection, " cannot be used: its " + kind_of(*text) +
+                                      " differs from the one that this version of Holdfast creates (another "
+                                      "version created it, or somebody changed it)");
       missing.erase(text->first);
     } else if (ours.contains(lower_case(table))) {
       refuse_tables(connection, " has " + shown(name) + " on its table " + shown(table) +

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// The claim of a job.
 #include <algorithm>
 
-#include "stores/mongodb/engine.h"
+#include "stores/mongodb/jobs.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -36,7 +37,7 @@ bool MongoEngine::try_claim(Call& call, const ClaimRequest& request, Claimed& cl
 
 std::optional<KeptJob> MongoEngine::take(Call& call, const ClaimRequest& request) {
   const Millis length = std::max(request.ttl, shortest_taking);
-  const Jobs::Woken woken = call.jobs.woken(request.queues);
+  const JobCollection::Woken woken = call.jobs.woken(request.queues);
   for (const JobId id : woken.abandoned) {
     if (auto job = call.jobs.take_over(id, request.owner.text, length)) return job;
   }
@@ -51,6 +52,11 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   const bool held = recovered && !job.record.row.lock.empty();
   give_back_of_the_dead(call, job);
   if (held) (void)lease(call, core::give_back(job.record.row));
+  if (!job.damaged.empty()) {
+    set_dead(call, job);
+    if (held) make_next_due(call, job.record.row.key);
+    return false;
+  }
 
   std::optional<Lock> lock;
   core::JobRecord after;
@@ -68,9 +74,9 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
       claimed.what = Claimed::What::poisoned;
     } else {
       if (!lock) lock = take_lock(call, request, after.row);
-      claimed.what = judge(call, request, *lock, at, after);
+      claimed.what = start_or_park(call, request, *lock, at, after);
     }
-    const bool decided = call.jobs.swap(job, changed_job(after)) == Jobs::Swapped::yes;
+    const bool decided = call.jobs.swap(job, changed_job(after)) == JobCollection::Swapped::yes;
     if (decided && too_early) {
       make_next_due(call, after.row.key);  // our lease may have stood in its way
       return false;
@@ -90,12 +96,12 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   if (claimed.what == Claimed::What::nothing) {
     // If whoever waits before it has come and gone since we looked, nobody looks out for it.
     const auto first = call.jobs.first_waiting(after.row.key);
-    if (first && first->record.row.id == after.row.id) call.jobs.send_out(*first);
+    if (first && first->record.row.id == after.row.id) call.jobs.make_scout(*first);
     return false;
   }
   if (claimed.what == Claimed::What::running && job.record.row.parked) {
     // It was the first of those that wait: the next one looks in its place.
-    if (const auto next = call.jobs.first_waiting(after.row.key)) call.jobs.send_out(*next);
+    if (const auto next = call.jobs.first_waiting(after.row.key)) call.jobs.make_scout(*next);
   }
   if (claimed.what == Claimed::What::poisoned && held) make_next_due(call, after.row.key);
   claimed.recovered = recovered;
@@ -104,6 +110,23 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   if (blocked && lock) claimed.blocker = lock->blocker;
   claimed.job = core::seen(std::move(after), at.now);
   return true;
+}
+
+// A job that nobody can read must not stop its queue, nor run with what is left of it.
+void MongoEngine::set_dead(Call& call, const KeptJob& job) {
+  core::JobRecord after = job.record;
+  JobRow& row = after.row;
+  row.error = "cannot run the job: the field " + job.damaged +
+              " of its document has a wrong type or an unknown value; repair it, then retry the job";
+  row.state = JobState::dead;
+  row.finished_at = Moment(job.now);
+  row.parked = false;
+  row.lock.clear();
+  row.token = no_token;
+  row.slotted = row.slotted && row.unique == Unique::until_success && !row.key.empty();
+  after.claim_until = Micros::zero();
+  core::note(after, Moment(job.now), "failed", row.error);
+  (void)call.jobs.swap(job, changed_job(after));
 }
 
 // Whoever took it before and died may have acquired any of its leases.
@@ -140,8 +163,8 @@ void MongoEngine::give_back(Call& call, const ClaimRequest& request, const Lock&
 }
 
 // Nothing: it waits.
-Claimed::What MongoEngine::judge(Call& call, const ClaimRequest& request, const Lock& lock,
-                                 const core::JobMoment& at, core::JobRecord& job) {
+Claimed::What MongoEngine::start_or_park(Call& call, const ClaimRequest& request, const Lock& lock,
+                                         const core::JobMoment& at, core::JobRecord& job) {
   if (lock.granted) {
     core::start(job, request, {lock.name}, lock.token, at);
     return Claimed::What::running;
