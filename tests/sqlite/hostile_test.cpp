@@ -280,15 +280,17 @@ TEST_F(Hostile, a_damaged_row_harms_no_other_request_of_its_batch) {
 
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
   Caller here(path_);
+  constexpr const char* replace =
+      "REPLACE INTO locks (key, locked_by, locked_at, locked_until, sequence) VALUES ('k', NULL, 0, 0, ";
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {
-    RawDatabase(path_).ask(std::string("REPLACE INTO locks VALUES ('k', NULL, 0, 0, ") + last + ")");
+    RawDatabase(path_).ask(std::string(replace) + last + ")");
     const auto reply =
         here.try_ask({.verb = Verb::acquire, .key = {"k"}, .owner = {here.name()}, .ttl = 1h}, soon());
     ASSERT_FALSE(reply) << last;
     EXPECT_EQ(reply.error().code, Errc::refused);
     EXPECT_NE(reply.error().detail.find("token"), std::string::npos) << reply.error().detail;
   }
-  RawDatabase(path_).ask("REPLACE INTO locks VALUES ('k', NULL, 0, 0, 9223372036854775805)");
+  RawDatabase(path_).ask(std::string(replace) + "9223372036854775805)");
   EXPECT_EQ(to_number(here.acquire("k").token), 9223372036854775806u);
 }
 

@@ -26,14 +26,16 @@ void take_leases(const Answer& a, Page& page) {
         .token = a.number(i, 2), .owner = a.text(i, 1), .end = a.moment(i, 3), .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
-    page.leases.push_back({.key = std::string(a.text(i, 0)),
-                           .owner = reply.owner,
-                           .token = reply.token,
-                           .remaining = reply.remaining,
-                           .since = moment_or_none(micros(a, i, 4)),
-                           .note = std::string(a.text(i, 5)),
-                           .detached = a.number(i, 6) != 0,
-                           .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
+    page.leases.push_back(
+        {.key = std::string(a.text(i, 0)),
+         .owner = reply.owner,
+         .token = reply.token,
+         .remaining = reply.remaining,
+         .ttl = row.live() && !a.is_null(i, 9) ? std::optional(Millis(a.number(i, 9))) : std::nullopt,
+         .since = moment_or_none(micros(a, i, 4)),
+         .note = std::string(a.text(i, 5)),
+         .detached = a.number(i, 6) != 0,
+         .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
   }
 }
 
@@ -75,20 +77,19 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     ready(until);
-    const Tables& tables = config_->tables;
     const Answers answers = connection_->run(
-        tables.sql(statement_for(query.what, tables.darwin()),
-                   {{"exact", boolean(query.exact)},
-                    {"key", tables.key(query.prefix)},
-                    {"prefix", hex(query.prefix)},
-                    {"prefix_bytes", std::to_string(query.prefix.size())},
-                    {"free", boolean(query.free || query.exact)},
-                    {"after", hex(query.after)},
-                    // Behind a page of only the empty name the same would come again.
-                    {"first", boolean(query.after.empty() && query.limit > 1)},
-                    {"suffix", "'" + std::string(darwin_suffix) + "'"},
-                    {"grace", std::to_string(darwin_grace.count())},
-                    {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
+        tables_.sql(statement_for(query.what, tables_.darwin()),
+                    {{"exact", boolean(query.exact)},
+                     {"key", tables_.key(query.prefix)},
+                     {"prefix", hex(query.prefix)},
+                     {"prefix_bytes", std::to_string(query.prefix.size())},
+                     {"free", boolean(query.free || query.exact)},
+                     {"after", hex(query.after)},
+                     // Behind a page of only the empty name the same would come again.
+                     {"first", boolean(query.after.empty() && query.limit > 1)},
+                     {"suffix", "'" + std::string(darwin_suffix) + "'"},
+                     {"grace", std::to_string(darwin_grace.count())},
+                     {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
         until);
     if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_->name));
     switch (query.what) {

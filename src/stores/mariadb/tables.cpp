@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "base/text.h"
+#include "core/table_version.h"
 #include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
@@ -96,6 +97,14 @@ std::string Tables::name_of(std::string_view table) const {
 
 std::string Tables::key(std::string_view text) const { return (darwin() ? "_utf8mb4 " : "") + hex(text); }
 
+Tables Tables::with_ttl(bool there) const {
+  Tables found = *this;
+  if (there == ttl_) return found;
+  found.ttl_ = there;
+  found.read_statements();
+  return found;
+}
+
 Tables Tables::at(Micros now) const {
   Tables fixed = *this;
   fixed.fixed_now_ = now;
@@ -134,7 +143,7 @@ void Tables::read_statements() {
   statements_.clear();
   for (const NamedSql& statement : all_sql)
     statements_.push_back(
-        substitute(without_comments(statement.text),
+        substitute(core::lines_for(without_comments(statement.text), ttl_),
                    [this](std::string_view word) { return common(word).value_or(in_braces(word)); }) +
         "\n");
 }
