@@ -31,7 +31,8 @@ struct ServerProbe {
   Flaw flaw = Flaw::column;                        // of what is wrong
   std::vector<std::string> missing = {};           // tables, or "state_row"
   std::string key_type = {};                       // of the column `key` of our tables
-  std::size_t longest_key = 0, longest_owner = 0;  // in bytes, or in letters in Darwin's table
+  std::size_t longest_key = 0, longest_owner = 0;  // in bytes; in letters beside another program's table
+  std::size_t longest_mark = 0;  // letters in the column of that table which says whose a lock is
 
   std::optional<Trouble> denied = {};  // what this user may not even look at
 
