@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// shedlock.h - JVMs with ShedLock 6 beside clients of ours, on any database: the statements that its JDBC
+// shedlock.h - JVMs with ShedLock beside clients of ours, on any database: the statements that its JDBC
 // provider sends, and what has to come of them.
 #pragma once
 #include <gmock/gmock.h>
