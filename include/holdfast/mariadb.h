@@ -12,8 +12,9 @@
 namespace holdfast::mariadb {
 
 enum class Layout : std::uint8_t {
-  own,    // a table as Ruby's locker has it
-  darwin  // the table of Java's Darwin Locker, beside it; docs/stores/mariadb.md has its limits
+  own,      // a table as Ruby's locker has it
+  darwin,   // the table of Java's Darwin Locker, beside it; docs/migrate/darwin.md has its limits
+  shedlock  // the table of Java's ShedLock, beside it; docs/migrate/shedlock.md has its limits
 };
 
 struct Options {
@@ -23,7 +24,7 @@ struct Options {
   std::string user{};
   std::string password{};
   std::string database{};
-  std::string table{};  // empty: "locks", or "DARWIN_LOCK" in that layout
+  std::string table{};  // empty: "locks", or the usual one of that layout: "DARWIN_LOCK", "shedlock"
   Layout layout = Layout::own;
   // If the host is not this machine, TLS is always required, and the server's certificate is checked.
   bool tls = false;      // require it also for this machine; `tls=require` in a URL

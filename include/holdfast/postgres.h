@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // postgres.h - leases and jobs in PostgreSQL, for processes on any number of machines.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,11 +14,19 @@ struct pg_conn;  // libpq's PGconn
 
 namespace holdfast::postgres {
 
+enum class Layout : std::uint8_t {
+  own,      // a table as Ruby's locker has it
+  shedlock  // the table of Java's ShedLock, beside it; docs/migrate/shedlock.md has its limits
+};
+
 struct Options {
   // A connection string of libpq: a URL, or "host=db.example dbname=app user=app".  Missing settings come
   // from PGHOST and the like, .pgpass and the service file, as usual with libpq.
   std::string conninfo;
-  std::string table = "locks";  // or "app.locks"; the names of further tables are derived from it
+  // Empty: "locks", or "shedlock" in that layout; or "app.locks".  The names of further tables are derived
+  // from it.
+  std::string table{};
+  Layout layout = Layout::own;
   // Findings are not reported when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
   // The topics of findings that you accept: with "postgres.pooler" that one is not reported when the store is

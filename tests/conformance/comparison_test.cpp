@@ -170,7 +170,7 @@ TEST_P(Comparison, the_same_random_workload_gives_the_same_answers_as_memory) {
   RecordProperty("requests", requests);
 }
 
-HOLDFAST_ON_EVERY_STORE(Comparison);
+HOLDFAST_ON_EVERY_STORE_AND_SHEDLOCK(Comparison);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -319,7 +319,7 @@ TEST_P(Conformance, a_note_belongs_to_its_grant) {
             "");
 }
 
-HOLDFAST_ON_EVERY_STORE(Conformance);
+HOLDFAST_ON_EVERY_STORE_AND_SHEDLOCK(Conformance);
 
 }  // namespace
 }  // namespace holdfast::test

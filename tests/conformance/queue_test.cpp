@@ -142,7 +142,7 @@ TEST_P(Queue, a_waiter_that_refreshes_after_the_clock_was_set_back_keeps_its_ord
   EXPECT_EQ(wait_in_line(b_, "bob").verdict, Verdict::granted);
 }
 
-HOLDFAST_ON_EVERY_STORE(Queue);
+HOLDFAST_ON_EVERY_STORE_AND_SHEDLOCK(Queue);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -139,7 +139,7 @@ TEST_P(StoreAdmins, a_place_says_who_waits) {
   EXPECT_EQ(places[1].owner, "cat");
 }
 
-HOLDFAST_ON_EVERY_STORE(StoreAdmins);
+HOLDFAST_ON_EVERY_STORE_AND_SHEDLOCK(StoreAdmins);
 
 }  // namespace
 }  // namespace holdfast::test

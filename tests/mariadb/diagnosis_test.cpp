@@ -102,6 +102,14 @@ TEST_P(Diagnosed, darwins_layout_is_judged_as_it_is_meant) {
   EXPECT_EQ(diagnosis.grade, Grade::C);
 }
 
+TEST_P(Diagnosed, shedlocks_layout_is_judged_as_it_is_meant) {
+  make_tables(url() + "?layout=shedlock");
+  const Diagnosis diagnosis = diagnosis_of(url() + "?layout=shedlock");
+  EXPECT_THAT(but_for_snapshots(topics_of(diagnosis.findings)),
+              ElementsAre("warning mariadb.layout", "note mariadb.superuser"));
+  EXPECT_THAT(the(diagnosis, "mariadb.layout").what, HasSubstr("layout=shedlock"));
+}
+
 TEST_P(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
   const std::string url = least();
   query("REVOKE UPDATE ON locks FROM " + user_);

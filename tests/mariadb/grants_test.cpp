@@ -102,6 +102,30 @@ TEST_P(Grants, of_darwins_layout_are_enough_for_all_that_clients_do) {
   EXPECT_TRUE(a.connection().examine(soon()));
 }
 
+TEST_P(Grants, of_shedlocks_layout_are_enough_for_all_that_clients_do) {
+  const std::string shedlock = "?layout=shedlock";
+  make_tables(url() + shedlock);
+  std::string sql = block_with("GRANT SELECT, INSERT, UPDATE ON shedlock TO", "/migrate/shedlock.md");
+  replace(sql, "TO app", "TO " + user_);
+  replace(sql, "GRANT USAGE ON SEQUENCE", "-- ");  // PostgreSQL's
+  query(sql);
+  Ours a(least() + shedlock), b(least() + shedlock);
+  const Reply mine = a.acquire("k", "ann");
+  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
+  const Reply theirs =
+      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"}).value();
+  EXPECT_EQ(theirs.verdict, Verdict::granted);
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
+                .value()
+                .verdict,
+            Verdict::released);
+  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
+    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
+  EXPECT_TRUE(a.connection().examine(soon()));
+}
+
 TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
   Ours ours(least());
   query("REVOKE UPDATE ON locks FROM " + user_);

@@ -15,6 +15,8 @@ TEST(MariaUrl, is_shown_without_its_password) {
   EXPECT_EQ(name_of("mariadb://app:secret@db.example/app"), "mariadb://app@db.example/app");
   EXPECT_EQ(name_of("mysql://app@localhost:3307/app?password=secret&table=orders"),
             "mysql://app@localhost:3307/app?table=orders");
+  EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=shedlock&table=shedlock"),
+            "mariadb://app@localhost/app?layout=shedlock");
   EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=darwin"),
             "mariadb://app@localhost/app?layout=darwin");
   EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=own"), "mariadb://app@localhost/app");
@@ -32,6 +34,7 @@ TEST(MariaUrl, says_what_is_wrong_with_it) {
   wrong("mysql://app@localhost", "mysql: no database is given; write mysql://");
   wrong("mariadb://app@localhost/a/b", "one database");
   wrong("mariadb://app@localhost/app?layout=other", "layout=darwin");
+  wrong("mariadb://app@localhost/app?layout=other", "layout=shedlock");
   wrong("mariadb://app@localhost/app?tls=off", "tls=require");
   wrong("mariadb://app@localhost/app?tabel=x", "URLs; write table=");
   wrong("mariadb://app@localhost/app?accept=mariadb.tls", "write one of mariadb.binlog-format, ");

@@ -7,13 +7,14 @@
 
 #include "holdfast/holdfast.h"
 #include "tests/postgres/jobs_suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
 
 // The block of the page that grants them to `app`.
-std::string block_with(const std::string& words) {
-  std::ifstream file(HOLDFAST_PAGES "/stores/postgres.md");
+std::string block_with(const std::string& words, const std::string& of_page = "/stores/postgres.md") {
+  std::ifstream file(HOLDFAST_PAGES + of_page);
   std::stringstream page;
   page << file.rdbuf();
   const std::string text = page.str();
@@ -75,6 +76,37 @@ TEST_F(Grants, are_enough_for_all_that_clients_do) {
 TEST_F(Grants, of_jobs_are_enough_for_all_that_workers_do) {
   grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
   use_all_of_jobs(least());
+}
+
+TEST_F(Grants, of_shedlocks_layout_are_enough_for_all_that_clients_do) {
+  const std::string table = "?layout=shedlock&table=" + schema_ + ".shedlock";
+  make_tables(shared_postgres().url() + table);
+  std::string sql = block_with("GRANT SELECT, INSERT, UPDATE ON shedlock TO", "/migrate/shedlock.md");
+  replace(sql, "TO app", "TO " + role_);
+  psql()->run(sql);
+  const std::string url = shared_postgres().url(role_, "postgres", "p") + table;
+  Ours a(url), b(url);
+  const Reply mine = a.acquire("k", "ann");
+  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
+  const Reply theirs =
+      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"}).value();
+  EXPECT_EQ(theirs.verdict, Verdict::granted);
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
+                .value()
+                .verdict,
+            Verdict::released);
+  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
+    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
+  EXPECT_TRUE(a.connection().examine(soon()));
+  EXPECT_TRUE(a.store().admin()->plan(soon()).value().empty());
+  psql()->run("REVOKE INSERT, UPDATE ON shedlock FROM " + role_);
+  const Diagnosis diagnosis = a.store().admin()->diagnose(soon()).value();
+  EXPECT_THAT(
+      the(diagnosis, "postgres.privileges").advice,
+      ::testing::AllOf(::testing::HasSubstr("GRANT INSERT, UPDATE ON"), ::testing::HasSubstr("shedlock\"")));
+  EXPECT_EQ(the(diagnosis, "postgres.layout").severity, Severity::warning);
 }
 
 TEST_F(Grants, do_not_let_a_client_forget_tokens) {

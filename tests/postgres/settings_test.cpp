@@ -199,6 +199,17 @@ TEST(Settings, a_name_is_a_url_that_leads_there) {
 }
 
 TEST(Settings, parameters_that_nobody_knows_are_refused_by_name) {
+  for (const char* layout : {"darwin", "hush@127.0.0.1"}) {
+    const auto other = try_store("postgres://localhost/app?layout=" + std::string(layout));
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code, Errc::invalid);
+    EXPECT_THAT(other.error().detail, AllOf(HasSubstr("layout=shedlock"), ::testing::Not(HasSubstr("hush"))));
+  }
+  EXPECT_EQ(try_store("postgres://app@localhost:1/app?layout=shedlock").value()->name(),
+            "postgres://app@localhost:1/app?layout=shedlock");
+  EXPECT_EQ(
+      try_store("postgres://app@localhost:1/app?layout=shedlock").value()->in("a.other").value()->name(),
+      "postgres://app@localhost:1/app?layout=shedlock&table=a.other");
   const auto store = try_store("postgres://localhost/app?tabel=other");
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Errc::invalid);

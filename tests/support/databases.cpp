@@ -120,6 +120,21 @@ std::vector<Kind> darwin_kinds() {
   return kinds;
 }
 
+std::vector<Kind> shedlock_kinds() {
+  std::vector<Kind> kinds;
+  if (!kinds_named({"postgres"}).empty())
+    kinds.push_back({"postgres_shedlock", make_postgres_shedlock_database, true});
+  if (!kinds_named({"mariadb"}).empty())
+    kinds.push_back({"mariadb_shedlock", make_mariadb_shedlock_database, true, false});
+  return kinds;
+}
+
+std::vector<Kind> all_kinds_and_shedlock() {
+  std::vector<Kind> kinds = all_kinds();
+  for (Kind& kind : shedlock_kinds()) kinds.push_back(std::move(kind));
+  return kinds;
+}
+
 std::vector<Kind> kinds_with_listener() {
   std::vector<Kind> kinds = all_kinds();
   std::erase_if(kinds, [](const Kind& kind) { return !kind.listener; });

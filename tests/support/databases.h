@@ -53,6 +53,11 @@ std::vector<Kind> shared_job_kinds();
 std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names);
 // What a suite of Darwin's runs on: tables of our own, and its own ("darwin", which no other suite has).
 std::vector<Kind> darwin_kinds();
+// Layouts beside ShedLock's table ("postgres_shedlock", "mariadb_shedlock"), which only the contract is
+// tested on.
+std::vector<Kind> shedlock_kinds();
+// All of all_kinds(), and those.
+std::vector<Kind> all_kinds_and_shedlock();
 std::vector<Kind> kinds_with_listener();
 std::vector<Kind> kinds_without_listener();
 // What to do to have the others, a sentence for each.
@@ -62,12 +67,16 @@ std::vector<std::string> missing_extras();
 
 // A schema of its own in the PostgreSQL that the tests share.
 std::unique_ptr<TestDatabase> make_postgres_database();
+// The same with layout=shedlock, on a table whose names may be as long as keys.
+std::unique_ptr<TestDatabase> make_postgres_shedlock_database();
 // A Redis of its own.  `parameters` of its URL: `?layout=active_job_lock`.
 std::unique_ptr<TestDatabase> make_redis_database(const std::string& parameters);
 // A database of its own in the MariaDB, or the MySQL, that the tests share.
 // `parameters` of its URL: `?layout=darwin`.
 std::unique_ptr<TestDatabase> make_mariadb_database(const std::string& parameters);
 std::unique_ptr<TestDatabase> make_mysql_database();
+// The same with layout=shedlock, on a table whose names may be as long as keys, and are compared as bytes.
+std::unique_ptr<TestDatabase> make_mariadb_shedlock_database();
 // A database of its own in the MongoDB that the tests share, and a MongoDB of its own.  `parameters` of its
 // URL:
 // `?layout=mongo-lock`.
@@ -87,6 +96,9 @@ std::shared_ptr<Store> wrapped(
 // Or on those of the latter that keep jobs.
 #define HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Suite) \
   HOLDFAST_ON_STORES(Suite, ::holdfast::test::shared_job_kinds())
+// Or on every database, and beside ShedLock's table.
+#define HOLDFAST_ON_EVERY_STORE_AND_SHEDLOCK(Suite) \
+  HOLDFAST_ON_STORES(Suite, ::holdfast::test::all_kinds_and_shedlock())
 // A store whose program is not installed has no tests, and a conformance test reports that.
 #define HOLDFAST_ON_STORES(Suite, kinds)                          \
   INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(kinds), \

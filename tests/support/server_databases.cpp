@@ -18,8 +18,12 @@ void make_tables(const std::string& url) {
 
 class PostgresDatabase final : public TestDatabase {
  public:
-  PostgresDatabase() {
+  explicit PostgresDatabase(bool shedlock = false) : shedlock_(shedlock) {
     shared_postgres().execute("CREATE SCHEMA " + schema_);
+    if (shedlock)
+      shared_postgres().execute("CREATE TABLE " + schema_ +
+                                ".shedlock (name varchar(512) PRIMARY KEY, lock_until timestamp NOT NULL, "
+                                "locked_at timestamp NOT NULL, locked_by varchar(255) NOT NULL)");
     make_tables(url());
   }
   ~PostgresDatabase() override {
@@ -31,14 +35,18 @@ class PostgresDatabase final : public TestDatabase {
   }
   std::shared_ptr<Store> new_client() override { return try_store(url()).value(); }
   std::string url() const override {
-    return shared_postgres().url("postgres", "postgres", "") + "?table=" + schema_ + ".locks";
+    return shared_postgres().url("postgres", "postgres", "") +
+           (shedlock_ ? "?layout=shedlock&unsafe=allow&table=" : "?table=") + schema_ + table();
   }
   std::shared_ptr<void> hang() override {
     // Others share the server: only our table is locked.
-    return shared_postgres().leave_open("BEGIN; LOCK TABLE " + schema_ + ".locks IN ACCESS EXCLUSIVE MODE");
+    return shared_postgres().leave_open("BEGIN; LOCK TABLE " + schema_ + table() +
+                                        " IN ACCESS EXCLUSIVE MODE");
   }
 
  private:
+  const char* table() const { return shedlock_ ? ".shedlock" : ".locks"; }
+  const bool shedlock_;
   const std::string schema_ = "t_" + random_hex(16);
 };
 
@@ -66,6 +74,12 @@ class MariaDatabase final : public TestDatabase {
   MariaDatabase(const MariaAddress& server, std::string parameters)
       : server_(server), parameters_(std::move(parameters)) {
     server_.query("CREATE DATABASE " + name_);
+    if (parameters_.find("shedlock") != std::string::npos)
+      server_.query(
+          "CREATE TABLE shedlock (name VARCHAR(512) NOT NULL PRIMARY KEY, lock_until TIMESTAMP(3) NOT NULL, "
+          "locked_at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_by VARCHAR(255) NOT NULL) "
+          "ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+          name_);
     make_tables(url());
   }
   ~MariaDatabase() override {
@@ -129,11 +143,17 @@ class MongoDatabase final : public TestDatabase {
 }  // namespace
 
 std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
+std::unique_ptr<TestDatabase> make_postgres_shedlock_database() {
+  return std::make_unique<PostgresDatabase>(true);
+}
 std::unique_ptr<TestDatabase> make_redis_database(const std::string& parameters) {
   return std::make_unique<RedisDatabase>(parameters);
 }
 std::unique_ptr<TestDatabase> make_mariadb_database(const std::string& parameters) {
   return std::make_unique<MariaDatabase>(shared_mariadb(), parameters);
+}
+std::unique_ptr<TestDatabase> make_mariadb_shedlock_database() {
+  return make_mariadb_database("?layout=shedlock&unsafe=allow");
 }
 std::unique_ptr<TestDatabase> make_mysql_database() {
   return std::make_unique<MariaDatabase>(shared_mysql(), "");

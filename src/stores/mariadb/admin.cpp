@@ -5,7 +5,7 @@
 
 #include "core/row.h"
 #include "core/table_version.h"
-#include "stores/mariadb/darwin.h"
+#include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
@@ -138,9 +138,7 @@ std::uint64_t MariaStoreAdmin::purge_keys(Connection& connection, const Purge& w
     std::string text;
     if (!keys.empty())
       text = tables.sql(Sql::delete_keys, {{"keys", keys}, {"largest_token", std::to_string(largest)}});
-    if (!keys.empty() && tables.darwin())
-      text += tables.sql(Sql::delete_darwin_rows,
-                         {{"keys", keys}, {"suffix", "'" + std::string(darwin_suffix) + "'"}});
+    if (!keys.empty() && tables.foreign() != nullptr) text += tables.foreign()->purge(tables, keys);
     if (!commit(connection, text, until)) continue;
     gone += found.rows.size();
     behind = last;

@@ -35,7 +35,7 @@ struct StoreConfig {
       text += (text.find('?') == std::string::npos ? "?" : "&") + word;
     };
     if (!options.socket.empty()) add("socket=" + options.socket);
-    if (tables.darwin()) add("layout=darwin");
+    if (!tables.layout().empty()) add("layout=" + std::string(tables.layout()));
     if (!tables.usual()) add("table=" + tables.name());
     return printable(text);
   }

@@ -7,6 +7,7 @@
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/fence.sql.h"
 #include "stores/mariadb/findings.h"
+#include "stores/mariadb/layouts.h"
 #include "stores/mariadb/libmariadb.h"
 
 namespace holdfast::mariadb {
@@ -16,8 +17,10 @@ constexpr std::string_view store_titles[] = {"MariaDB", "MySQL"};
 constexpr std::string_view url_schemes[] = {"mariadb", "mysql"};
 
 constexpr UrlParameter url_parameters[] = {
-    {"table", "NAME", "the lock table; with layout=darwin the default is DARWIN_LOCK", "locks"},
-    {"layout", "own|darwin", "darwin: works beside Java's Darwin Locker, on its table", "own"},
+    {"table", "NAME",
+     "the lock table; with layout=darwin the default is DARWIN_LOCK, with layout=shedlock shedlock", "locks"},
+    {"layout", "own|darwin|shedlock",
+     "darwin, shedlock: works beside Java's Darwin Locker or ShedLock, on its table", "own"},
     {"socket", "PATH", "the Unix socket of the server, in place of a host"},
     {"password", "PASSWORD", "the password of the user"},
     {"tls", "require", "uses TLS also with a server on this machine"},
@@ -50,7 +53,7 @@ Status read_address(const Url& url, Options& options) {
 Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Options options{.mysql = url.scheme == "mysql"};
   const auto other = [&](const std::string& name, const std::string& value) {
-    if (name == "layout") options.layout = value == "darwin" ? Layout::darwin : Layout::own;
+    if (name == "layout") options.layout = layout_named(value);
     if (name == "tls") options.tls = true;
     return Status{};
   };

@@ -24,6 +24,7 @@ struct Need {
 const std::vector<Need>& needed() {
   static const std::vector<Need> all = {
       {"darwin", {"SELECT", "INSERT", "UPDATE", "DELETE"}, "unlockKey"},
+      {"shedlock", {"SELECT", "INSERT", "UPDATE"}, "locked_by"},
       {"locks", {"SELECT", "INSERT", "UPDATE"}, "locked_by"},
       {"waiters", {"SELECT", "INSERT", "UPDATE", "DELETE"}, "waiter"},
       {"facts", {"SELECT", "INSERT", "UPDATE"}, "note"},

@@ -3,7 +3,7 @@
 
 -- name: probe
 -- The first text on every connection: how the session is to be, which server answers, and which of our tables there are.
---   {zone}    the session's time zone: UTC, but with layout=darwin the server's own
+--   {zone}    the session's time zone: UTC, but beside the table of another program the server's own
 --   {tables}  a list of names
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 -- A server may set these for every session, with other statements in mind: CHAIN would leave our transactions uncommitted, a

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/findings.h"
+#include "stores/mariadb/layouts.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -105,9 +106,8 @@ constexpr core::FindingRule<ServerFacts> server_rules[] = {
      .at_open = true},
     {.topic = "mariadb.layout",
      .severity = Severity::warning,
-     .applies = [](const ServerFacts& f) { return f.config.tables.darwin(); },
-     .what = "layout=darwin: times are local and in whole seconds, so a Java process can take over a lease "
-             "when its time zone changes the clock",
+     .applies = [](const ServerFacts& f) { return f.config.tables.foreign() != nullptr; },
+     .what = [](const ServerFacts& f) { return std::string(f.config.tables.foreign()->weakness); },
      .advice = "switch to the native layout once no Java process uses the table",
      .at_open = true},
     // What connect() refuses, but for the tables.

@@ -4,8 +4,8 @@
 
 #include "base/time.h"
 #include "core/findings.h"
-#include "stores/mariadb/darwin.h"
 #include "stores/mariadb/findings.h"
+#include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
 #include "stores/mariadb/store_connection.h"
 
@@ -60,9 +60,9 @@ void take_log(const Answer& a, Page& page) {
   }
 }
 
-Sql statement_for(Query::What what, bool darwin) {
+Sql statement_for(Query::What what, const ForeignLayout* foreign) {
   switch (what) {
-    case Query::What::leases: return darwin ? Sql::list_darwin_leases : Sql::list_leases;
+    case Query::What::leases: return foreign != nullptr ? foreign->list : Sql::list_leases;
     case Query::What::places: return Sql::list_waiters;
     case Query::What::log: return Sql::list_log;
   }
@@ -77,9 +77,7 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     ready(until);
-    const Answers answers = connection_->run(
-        tables_.sql(statement_for(query.what, tables_.darwin()),
-                    {{"exact", boolean(query.exact)},
+    Values values = {{"exact", boolean(query.exact)},
                      {"key", tables_.key(query.prefix)},
                      {"prefix", hex(query.prefix)},
                      {"prefix_bytes", std::to_string(query.prefix.size())},
@@ -87,10 +85,11 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
                      {"after", hex(query.after)},
                      // Behind a page of only the empty name the same would come again.
                      {"first", boolean(query.after.empty() && query.limit > 1)},
-                     {"suffix", "'" + std::string(darwin_suffix) + "'"},
-                     {"grace", std::to_string(darwin_grace.count())},
-                     {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
-        until);
+                     {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}};
+    if (tables_.foreign() != nullptr)
+      for (auto& value : tables_.foreign()->list_values()) values.push_back(std::move(value));
+    const Answers answers =
+        connection_->run(tables_.sql(statement_for(query.what, tables_.foreign()), values), until);
     if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_->name));
     switch (query.what) {
       case Query::What::leases: take_leases(answers.back(), page); break;

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
@@ -103,6 +104,10 @@ class TableCheck {
     probe_.ttl =
         type_of("locks", "ttl_ms").starts_with("bigint") && type_of("locks", "ttl_until") == "datetime(6)";
     probe_.table_version = {.version = default_of("state", "version"), .needs = default_of("state", "needs")};
+    if (tables_.foreign() == nullptr) return;
+    const ForeignLayout& foreign = *tables_.foreign();
+    probe_.longest_key = std::min(probe_.longest_key, length_in(type_of(foreign.name, foreign.key)));
+    probe_.longest_mark = length_in(type_of(foreign.name, foreign.owner));
   }
 
  private:
@@ -131,8 +136,16 @@ class TableCheck {
     if (engine_of(tables_.name_of(table)) != "InnoDB") return Flaw::engine;
     const auto key = find(table, "key");
     if (!key || columns_.text(*key, collation).empty()) return Flaw::column;
-    const bool as_meant = tables_.darwin() && probe_.key_type.ends_with(columns_.text(*key, collation));
+    const bool as_meant =
+        tables_.foreign() != nullptr && probe_.key_type.ends_with(columns_.text(*key, collation));
     return as_meant ? Flaw::column : Flaw::collation;
+  }
+  bool is_foreign(std::string_view table) const { return !table.empty() && table == tables_.layout(); }
+  // Where its table is created with ours.
+  static std::size_t length_of_key(const ForeignLayout& foreign) {
+    for (const Column& column : columns_of(foreign.name))
+      if (column.name == foreign.key) return length_in(column.definition);
+    return 0;
   }
   static bool same(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -158,13 +171,16 @@ class TableCheck {
     const auto i = find(table, column);
     return i ? columns_.number(*i, fallback) : core::first_table_version;
   }
-  // In Darwin's table `Name`, `name` and `Name ` are one lock; so they have to be in ours.
+  // In another program's table `Name`, `name` and `Name ` may be one lock; so they have to be in ours.
   std::string key_type() const {
-    if (!tables_.darwin()) return "VARBINARY(512)";
-    const auto i = find("darwin", "processName");
+    const ForeignLayout* const foreign = tables_.foreign();
+    if (foreign == nullptr) return "VARBINARY(512)";
+    const auto i = find(foreign->name, foreign->key);
     const std::string folds =
         i ? std::string(columns_.text(*i, collation)) : probe_.settings["collation_database"];
-    return "VARCHAR(255) CHARACTER SET " + folds.substr(0, folds.find('_')) + " COLLATE " + folds;
+    const std::size_t length = i ? length_in(columns_.text(*i, type)) : length_of_key(*foreign);
+    return "VARCHAR(" + std::to_string(length) + ") CHARACTER SET " + folds.substr(0, folds.find('_')) +
+           " COLLATE " + folds;
   }
   std::string what_is_wrong(std::string_view table) const {
     const std::vector<Column> needed = columns_of(table);
@@ -174,22 +190,33 @@ class TableCheck {
     for (const Column& need : needed) {
       if (need.added && !migrated) continue;
       const bool key = need.type == "key";
-      const std::string wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
+      const std::string wanted = !key ? need.type : tables_.foreign() != nullptr ? "varchar" : "varbinary";
       const auto i = find(table, need.name);
       const std::string what = "its column \"" + need.name + "\" ";
       if (!i) return what + "of type " + wanted + " is missing" + remedy_of(table, need);
       const std::string_view found = columns_.text(*i, type);
+      if (need.type == "timestamp") {  // of ShedLock's page; either type holds the same
+        if (!(found.starts_with("timestamp(") || found.starts_with("datetime(")) || length_in(found) < 3)
+          return what + "is " + std::string(found) +
+                 ", but has to have milliseconds; make it timestamp(3) or datetime(3)";
+        continue;
+      }
       if (!found.starts_with(wanted))
         return what + "is " + std::string(found) + ", but has to be " + wanted +
-               (key && !tables_.darwin() ? ": with another type, a collation can make two keys equal" : "");
-      if (key && tables_.darwin() && !probe_.key_type.ends_with(columns_.text(*i, collation)))
+               (key && tables_.foreign() == nullptr
+                    ? ": with another type, a collation can make two keys equal"
+                    : "");
+      if (key && tables_.foreign() != nullptr && !probe_.key_type.ends_with(columns_.text(*i, collation)))
         return what + "has the collation " + std::string(columns_.text(*i, collation)) +
-               ", but has to have that of processName; make it " + probe_.key_type;
+               ", but has to have that of " + std::string(tables_.foreign()->key) + "; make it " +
+               probe_.key_type;
+      if (is_foreign(table) && need.name == tables_.foreign()->owner && length_in(found) < 32)
+        return what + "is " + std::string(found) + ", but needs room for 32 letters";
       if (need.primary && columns_.text(*i, index) != "PRI")
         return what + "is not in the primary key, but has to be";
       if (need.unique && columns_.text(*i, index) != "UNI" && columns_.text(*i, index) != "PRI")
         return what + "needs a unique index of its own; without it, two owners could hold one lock";
-      if (need.name == "locked_by" && columns_.text(*i, nullable) == "NO")
+      if (table == "locks" && need.name == "locked_by" && columns_.text(*i, nullable) == "NO")
         return what + "is NOT NULL, but has to be NULL while the key is free; allow NULL";
     }
     return extra(table, needed);
@@ -197,7 +224,7 @@ class TableCheck {
   // Not to drop the table: there may be jobs in it.  In rows that are there already a column without a
   // default is zero or empty; of a time that would be none.
   std::string remedy_of(std::string_view table, const Column& need) const {
-    if (need.primary || table == "darwin") return {};
+    if (need.primary || is_foreign(table)) return {};
     std::string definition = need.definition;
     if (definition.ends_with("DATETIME(6) NOT NULL")) definition += " DEFAULT '2000-01-01'";
     for (const auto& [column, value] : in_old_jobs)
@@ -211,8 +238,11 @@ class TableCheck {
       const std::string column(columns_.text(i, name));
       const bool ours = std::any_of(needed.begin(), needed.end(),
                                     [&](const Column& need) { return same(need.name, column); });
-      if (table == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))
-        return "its primary key contains \"" + column + "\", but has to be \"key\" alone";
+      const auto first =
+          std::find_if(needed.begin(), needed.end(), [](const Column& c) { return c.primary; });
+      if ((table == "locks" || is_foreign(table)) && first != needed.end() &&
+          columns_.text(i, index) == "PRI" && !same(column, first->name))
+        return "its primary key contains \"" + column + "\", but has to be \"" + first->name + "\" alone";
       if (!ours && columns_.text(i, nullable) == "NO" && columns_.number(i, demanded) == 1)
         return "its column \"" + column +
                "\" is NOT NULL without a default, but Holdfast inserts rows without it; give it a default, "
@@ -268,8 +298,8 @@ int ServerProbe::release() const {
 }
 
 ServerProbe probe_server(Connection& connection, const StoreConfig& config, Instant until) {
-  // Darwin's times are in the server's zone, so that session keeps it; all others are in UTC.
-  const std::string zone = config.tables.darwin() ? "@@session.time_zone" : "'+00:00'";
+  // Another program's times are read and written in the server's zone, as it does; all others are in UTC.
+  const std::string zone = config.tables.foreign() != nullptr ? "@@session.time_zone" : "'+00:00'";
   const std::string statements =
       config.tables.sql(Sql::probe, {{"zone", zone}, {"tables", list_of(config.tables)}});
   const Instant asked = BootClock::now();
@@ -325,10 +355,11 @@ void require_complete(const ServerProbe& probe, const StoreConfig& config) {
 }
 
 void require_jobs(const ServerProbe& probe, const StoreConfig& config) {
-  if (config.tables.darwin())
-    throw_failure({Errc::refused, config.name + " cannot keep jobs: with layout=darwin, the table's "
-                                                "collation decides which keys are equal; use the "
-                                                "native layout for jobs, without layout=darwin"});
+  if (const std::string layout(config.tables.layout()); !layout.empty())
+    throw_failure({Errc::refused, config.name + " cannot keep jobs: with layout=" + layout +
+                                      ", the table's collation decides which keys are equal; use the native "
+                                      "layout for jobs, without layout=" +
+                                      layout});
   if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, config.name + ": " + probe.wrong_jobs});
   if (!probe.missing_jobs.empty()) no_table(probe.missing_jobs.front(), probe, config);
 }

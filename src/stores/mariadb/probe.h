@@ -34,7 +34,8 @@ struct ServerProbe {
   core::TableVersion table_version = {};
   bool ttl = false;                                // the lock table records how long leases are granted for
   std::string key_type = {};                       // of the column `key` of our tables
-  std::size_t longest_key = 0, longest_owner = 0;  // in bytes, or in letters in Darwin's table
+  std::size_t longest_key = 0, longest_owner = 0;  // in bytes; in letters beside another program's table
+  std::size_t longest_mark = 0;  // letters in the column of that table which says whose a lock is
 
   std::optional<Trouble> denied = {};  // what this user may not even look at
 

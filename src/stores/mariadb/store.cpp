@@ -76,7 +76,7 @@ Status check(const Options& o) {
 
 Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check(options); !s) return std::move(s).error();
-  if (options.table.empty()) options.table = options.layout == Layout::darwin ? "DARWIN_LOCK" : "locks";
+  if (options.table.empty()) options.table = Tables::usual_name(options.layout);
   auto tables = Tables::named(options.table, options.layout);
   if (!tables) return std::move(tables).error();
   if (Status s = load_libmariadb(); !s) return std::move(s).error();

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "core/rule.h"
-#include "stores/mariadb/darwin.h"
+#include "stores/mariadb/layouts.h"
 #include "stores/mariadb/leases.h"
 #include "stores/mariadb/sql.h"
 
@@ -29,7 +29,7 @@ struct LeaseColumn {
 
 // Answers behind those of `begin`; then those that only some texts ask for.
 struct BatchAnswer {
-  enum : std::size_t { leases = 2, darwin = leases + LockedLeases::answers };
+  enum : std::size_t { leases = 2, foreign = leases + LockedLeases::answers };
 };
 
 Row row_in(const Answer& a) {
@@ -65,13 +65,13 @@ void MariaStoreConnection::connect(Instant until) {
 }
 
 std::optional<Error> MariaStoreConnection::misfit(const Request& r) const {
-  const bool darwin = tables_.darwin();
+  const bool collated = tables_.foreign() != nullptr;
   const auto too_long = [&](std::string_view text, std::size_t longest, const char* unit,
                             const char* column) {
     return does_not_fit(text, longest, unit, column, tables_.name_of("locks"));
   };
-  if ((darwin ? rows::letters_in(r.key.text) : r.key.text.size()) > probe_.longest_key)
-    return too_long(r.key.text, probe_.longest_key, darwin ? "letters" : "bytes", "key");
+  if ((collated ? rows::letters_in(r.key.text) : r.key.text.size()) > probe_.longest_key)
+    return too_long(r.key.text, probe_.longest_key, collated ? "letters" : "bytes", "key");
   if (r.verb == Verb::acquire && r.owner.text.size() > probe_.longest_owner)
     return too_long(r.owner.text, probe_.longest_owner, "bytes", "locked_by");
   return std::nullopt;
@@ -94,7 +94,7 @@ MariaStoreConnection::Settled MariaStoreConnection::check(const std::optional<Tr
 }
 
 std::vector<core::KeyBatch> MariaStoreConnection::key_batches_of(std::span<const Request> requests) const {
-  if (!tables_.darwin()) return core::key_batches(requests);
+  if (tables_.foreign() == nullptr) return core::key_batches(requests);
   // Which keys are one is the collation's to say: each travels alone, in the order given.
   std::vector<core::KeyBatch> key_batches;
   for (std::size_t i = 0; i < requests.size(); ++i) key_batches.push_back({i});
@@ -186,8 +186,8 @@ void MariaStoreConnection::answer_locked(Call& call, std::size_t i) {
                   {{"key", tables_.key(call.requests[i].key.text)}, {"client", hex(config_->client)}}),
       call.until);
   if (check(answers.trouble) != Settled::yes) throw_failure(statement_error(*answers.trouble, config_->name));
-  // Darwin's table has a say in it too.
-  answer_as_seen(call, i, row_in(answers.back()), !tables_.darwin());
+  // The other program's table has a say in it too.
+  answer_as_seen(call, i, row_in(answers.back()), tables_.foreign() == nullptr);
 }
 
 // -- many requests, one for each key, in one transaction
@@ -206,8 +206,8 @@ Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, 
   const Values values = {
       {"keys", keys}, {"skip_locked", skips ? "SKIP LOCKED" : ""}, {"patience", wait_at_most(patience)}};
   std::string text = tables_.sql(Sql::begin) + tables_.sql(Sql::lock_leases, values);
-  if (tables_.darwin())
-    text += tables_.sql(Sql::lock_darwin_row, {{"key", keys}, {"patience", wait_at_most(patience)}});
+  if (tables_.foreign() != nullptr)
+    text += tables_.sql(tables_.foreign()->lock_row, {{"key", keys}, {"patience", wait_at_most(patience)}});
   if (skips) text += tables_.sql(Sql::read_committed_leases, values);
   try {
     return connection_->run(text, call.until);
@@ -234,7 +234,7 @@ MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, I
     roll_back(call.until);
     throw_failure({Errc::unprepared, no_state_row(*config_)});
   }
-  LockedLeases leases = leases_in(read, keys, tables_.darwin());
+  LockedLeases leases = leases_in(read, keys, tables_.foreign() != nullptr);
   offset_.learn(sent, BootClock::now(), leases.moment.now);
   if (locked == Locked::skip && is_locked(leases, answers.back())) {
     roll_back(call.until);
@@ -244,8 +244,10 @@ MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, I
   for (const std::size_t i : key_batch) {
     const Request& r = call.requests[i];
     LockedLease& lease = leases.keys.find(r.key.text)->second;
-    std::optional<Darwin> beside;
-    if (tables_.darwin()) beside.emplace(answers[BatchAnswer::darwin], lease.record, leases.moment.now);
+    std::unique_ptr<ForeignRow> beside;
+    if (const ForeignLayout* const foreign = tables_.foreign())
+      beside =
+          foreign->read(answers[BatchAnswer::foreign], lease.record, leases.moment.now, probe_.longest_mark);
     const LockedLease before = lease;
     Outcome outcome = core::decide(r, config_->client, lease.record, leases.moment);
     if (beside) beside->correct(outcome);

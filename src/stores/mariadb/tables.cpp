@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "core/table_version.h"
+#include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
@@ -76,26 +77,37 @@ Result<Tables> Tables::named(std::string_view table, Layout layout) {
   Tables tables;
   tables.name_ = table;
   tables.layout_ = layout;
+  tables.foreign_ = foreign_layout(layout);
   tables.read_statements();
   return tables;
 }
 
+std::string_view Tables::layout() const noexcept { return foreign_ != nullptr ? foreign_->name : ""; }
+
+std::string_view Tables::usual_name(Layout layout) {
+  const ForeignLayout* const foreign = foreign_layout(layout);
+  return foreign != nullptr ? foreign->table : "locks";
+}
+
 std::vector<std::string_view> Tables::lease_tables() const {
   std::vector<std::string_view> tables = {"locks", "waiters", "facts", "log", "state"};
-  if (darwin()) tables.insert(tables.begin(), "darwin");
+  if (foreign_ != nullptr) tables.insert(tables.begin(), foreign_->name);
   return tables;
 }
 
 std::vector<std::string_view> Tables::job_tables() const {
-  return darwin() ? std::vector<std::string_view>{} : std::vector<std::string_view>{"jobs", "ticks"};
+  return foreign_ != nullptr ? std::vector<std::string_view>{}
+                             : std::vector<std::string_view>{"jobs", "ticks"};
 }
 
 std::string Tables::name_of(std::string_view table) const {
-  if (table == (darwin() ? "darwin" : "locks")) return name_;
+  if (table == (foreign_ != nullptr ? foreign_->name : "locks")) return name_;
   return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(table);
 }
 
-std::string Tables::key(std::string_view text) const { return (darwin() ? "_utf8mb4 " : "") + hex(text); }
+std::string Tables::key(std::string_view text) const {
+  return (foreign_ != nullptr ? "_utf8mb4 " : "") + hex(text);
+}
 
 Tables Tables::with_ttl(bool there) const {
   Tables found = *this;
@@ -122,8 +134,8 @@ std::optional<std::string> Tables::common(std::string_view word) const {
   // When the statement began.
   if (word == "now") return "UTC_TIMESTAMP(6)";
   if (word == "now_us") return us("UTC_TIMESTAMP(6)");
-  // Goes on while a statement waits for a row.  In the session's zone: that is UTC but in Darwin's layout,
-  // whose statements do not use it.
+  // Goes on while a statement waits for a row.  In the session's zone: that is UTC but beside the table of
+  // another program, where no statement uses it.
   if (word == "clock") return "SYSDATE(6)";
   if (word == "clock_us") return us("SYSDATE(6)");
   // core::latest_end
@@ -132,7 +144,7 @@ std::optional<std::string> Tables::common(std::string_view word) const {
   // In bytewise order, whatever the column's own is.
   if (word.starts_with("bytes(")) {
     const std::string column(word.substr(6, word.size() - 7));
-    return darwin() ? "CAST(CONVERT(" + column + " USING utf8mb4) AS BINARY)" : column;
+    return foreign_ != nullptr ? "CAST(CONVERT(" + column + " USING utf8mb4) AS BINARY)" : column;
   }
   for (const auto& tables : {lease_tables(), job_tables()})
     if (std::find(tables.begin(), tables.end(), word) != tables.end()) return "`" + name_of(word) + "`";

@@ -15,6 +15,7 @@
 namespace holdfast::mariadb {
 
 enum class Sql : std::uint8_t;  // the names of the statements: stores/mariadb/sql.h
+struct ForeignLayout;           // stores/mariadb/layouts.h
 
 // -- values: text that needs no quoting
 
@@ -37,12 +38,17 @@ class Tables {
   static Result<Tables> named(std::string_view table, Layout layout);
 
   const std::string& name() const noexcept { return name_; }
-  bool darwin() const noexcept { return layout_ == Layout::darwin; }
-  bool usual() const { return name_ == (darwin() ? "DARWIN_LOCK" : "locks"); }
+  // The other program's table that leases are kept beside; null: they are in our own.
+  const ForeignLayout* foreign() const noexcept { return foreign_; }
+  // As a URL calls it; empty: own.
+  std::string_view layout() const noexcept;
+  bool usual() const { return name_ == usual_name(layout_); }
+  // Of the lock table, where no name is given.
+  static std::string_view usual_name(Layout layout);
 
   // The tables, by their names in braces: "locks", "waiters".
   std::vector<std::string_view> lease_tables() const;
-  // None beside Darwin's table.
+  // None beside the table of another program.
   std::vector<std::string_view> job_tables() const;
   // The name of such a table in the database.
   std::string name_of(std::string_view table) const;
@@ -70,6 +76,7 @@ class Tables {
   std::string name_;
   Layout layout_ = Layout::own;
   bool ttl_ = true;
+  const ForeignLayout* foreign_ = nullptr;
   std::optional<Micros> fixed_now_ = {};
   std::vector<std::string> statements_ = {};  // by Sql, for these columns: what is common() is filled in
 };

@@ -16,9 +16,13 @@ struct StoreConfig {
   const core::Accepted accepted = {};
 
   std::string name() const {
-    if (tables.name() == "locks") return settings.name();
-    const bool has_parameters = settings.name().find('?') != std::string::npos;
-    return settings.name() + (has_parameters ? "&table=" : "?table=") + tables.name();
+    std::string text = settings.name();
+    const auto add = [&](const std::string& word) {
+      text += (text.find('?') == std::string::npos ? "?" : "&") + word;
+    };
+    if (tables.beside_shedlock()) add("layout=shedlock");
+    if (tables.name() != Tables::usual_name(tables.layout())) add("table=" + tables.name());
+    return text;
   }
   // The channel of a client's notifications.
   std::string channel() const { return "holdfast_" + client; }

@@ -15,7 +15,9 @@ constexpr std::string_view store_titles[] = {"PostgreSQL"};
 constexpr std::string_view url_schemes[] = {"postgres", "postgresql"};
 
 constexpr UrlParameter url_parameters[] = {
-    {"table", "NAME", "the lock table; with a schema, SCHEMA.NAME", "locks"},
+    {"table", "NAME",
+     "the lock table; with a schema, SCHEMA.NAME; with layout=shedlock the default is shedlock", "locks"},
+    {"layout", "own|shedlock", "shedlock: works beside Java's ShedLock, on its table", "own"},
     core::accept_parameter,
     core::unsafe_parameter,
 };
@@ -25,7 +27,9 @@ Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Options options{.conninfo = "postgresql:" + url.rest};
   Words more;
   const auto other = [&](const std::string& name, const std::string& value) -> Status {
-    if (name != "table") {
+    if (name == "layout") {
+      options.layout = value == "shedlock" ? Layout::shedlock : Layout::own;
+    } else if (name != "table") {
       more.emplace_back(name, value);
     } else if (value.find('@') != std::string::npos) {
       return unreadable_address();  // of a password with a ? in it

@@ -26,7 +26,8 @@ constexpr std::pair<const char*, const char*> needed[] = {{"{locks}", "SELECT,IN
                                                           {"{waiters}", "SELECT,INSERT,UPDATE,DELETE"},
                                                           {"{facts}", "SELECT,INSERT,UPDATE"},
                                                           {"{log}", "SELECT,INSERT"},
-                                                          {"{state}", "SELECT"}};
+                                                          {"{state}", "SELECT"},
+                                                          {"{shedlock}", "SELECT,INSERT,UPDATE"}};
 
 class Diagnosing {
  public:
@@ -126,6 +127,7 @@ class Diagnosing {
     parameters.texts();
     const auto is_there = [&](std::string_view word) {
       const auto& missing = probe_.missing;
+      if (word == "{shedlock}" && !probe_.tables.beside_shedlock()) return false;
       return word == "{locks}" ? probe_.table
                                : std::find(missing.begin(), missing.end(), word.substr(1, word.size() - 2)) ==
                                      missing.end();

@@ -114,6 +114,14 @@ constexpr core::FindingRule<ServerFacts> server_rules[] = {
      .what = "the server's queue of notifications is filling up, because a session listens inside an open "
              "transaction: when the queue is full, commits fail",
      .advice = "end that transaction"},
+    {.topic = "postgres.layout",
+     .severity = Severity::warning,
+     .applies = [](const ServerFacts& f) { return f.probe.tables.beside_shedlock(); },
+     .what =
+         "layout=shedlock: a JVM whose clock is ahead, or that unlocks without looking whose the lock is, "
+         "can take over a lease",
+     .advice = "switch to the native layout once no Java process uses the table",
+     .at_open = true},
     {.topic = "postgres.pooler",
      .severity = Severity::note,
      .applies = [](const ServerFacts& f) { return f.probe.pooled; },

@@ -516,7 +516,7 @@ WITH part AS MATERIALIZED (
   DELETE FROM {locks} AS l USING free AS f WHERE l.key::text = f.key RETURNING f.key, l.sequence
 ), noted AS (
   UPDATE {state} AS s
-     SET purged_token = greatest(s.purged_token, (SELECT max(g.sequence) FROM gone AS g))
+     SET purged_token = greatest(s.purged_token, (SELECT max(abs(g.sequence)) FROM gone AS g))
    WHERE EXISTS (SELECT FROM gone)
 ), facts AS (
   DELETE FROM {facts} AS f USING gone AS g WHERE f.key = g.key

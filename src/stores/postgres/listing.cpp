@@ -56,14 +56,15 @@ void take_log(const Answer& a, Page& page) {
   }
 }
 
-Sql question_of(const Query& query, bool only_held, bool keys_in_order) {
+Sql question_of(const Query& query, bool only_held, const ServerProbe& probe) {
   switch (query.what) {
     case Query::What::leases: break;
     case Query::What::places: return Sql::places;
     case Query::What::log: return Sql::history;
   }
-  if (only_held) return keys_in_order ? Sql::held_by_index : Sql::held;
-  return keys_in_order ? Sql::leases_by_index : Sql::leases;
+  if (probe.tables.beside_shedlock()) return Sql::list_shedlock;
+  if (only_held) return probe.keys_in_order ? Sql::held_by_index : Sql::held;
+  return probe.keys_in_order ? Sql::leases_by_index : Sql::leases;
 }
 
 // Only looked: whatever went wrong, nothing was changed.
@@ -79,13 +80,16 @@ Result<Page> PostgresStoreConnection::list(const Query& query, Instant until) {
   try {
     ready(until);
     const bool log = query.what == Query::What::log;
-    const bool held = query.what == Query::What::leases && !query.free && !query.exact;
+    const bool leases = query.what == Query::What::leases,
+               foreign = leases && probe_.tables.beside_shedlock();
+    const bool held = leases && !foreign && !query.free && !query.exact;
     parameters_.clear();
     parameters_.text(query.prefix);
     if (!held) parameters_.flag(query.exact);
     if (!log) parameters_.text(query.after);
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
-    const Sql sql = question_of(query, held, probe_.keys_in_order);
+    if (foreign) parameters_.flag(query.free || query.exact);
+    const Sql sql = question_of(query, held, probe_);
     const Answer answer = connection_->run(statements_[sql].text, parameters_, until);
     if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     switch (query.what) {

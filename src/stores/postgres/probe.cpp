@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "stores/postgres/shedlock.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -16,6 +17,7 @@ constexpr const char* of_jobs[] = {"jobs",   "slots", "due",  "later", "claims",
                                    "parked", "over",  "keys", "ticks"};
 
 std::string name_of(const Tables& tables, std::string_view word) {
+  if (word == "shedlock") return tables.name();
   return word == "log_index" ? tables.beside("log_key") : tables.beside(word);
 }
 
@@ -74,7 +76,8 @@ void require_writable(const ServerProbe& probe, const std::string& where) {
 
 }  // namespace
 
-ServerProbe probe_server(Connection& connection, const Tables& tables, Instant until) {
+ServerProbe probe_server(Connection& connection, const Tables& named, Instant until) {
+  const Tables tables = named.beside_shedlock() ? where_shedlock_is(connection, named, until) : named;
   Parameters parameters;
   const std::string quoted = tables.quoted();
   parameters.text(quoted);
@@ -108,7 +111,10 @@ ServerProbe probe_server(Connection& connection, const Tables& tables, Instant u
   probe.table_version = {.version = number_behind("version ", versions, core::first_table_version),
                          .needs = number_behind("needs ", versions, core::first_table_version)};
   look_beside_it(probe.tables, beside, answer, columns, probe.missing, probe.wrong);
-  look_beside_it(probe.tables, of_jobs, answer, columns, probe.missing_jobs, probe.wrong_jobs);
+  if (tables.beside_shedlock())
+    look_at_shedlock(connection, probe, until);
+  else
+    look_beside_it(probe.tables, of_jobs, answer, columns, probe.missing_jobs, probe.wrong_jobs);
   return probe;
 }
 
@@ -125,7 +131,9 @@ void require_complete(const ServerProbe& probe, const std::string& where) {
   if (!probe.wrong.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong});
   if (probe.complete()) return;
   const std::string what =
-      !probe.table      ? "there is no table " + table
+      !probe.table      ? "there is no table " + (probe.tables.beside_shedlock()
+                                                      ? "\"" + probe.tables.beside("locks") + "\" beside " + table
+                                                      : table)
       : !probe.sequence ? "the table " + table + " lacks the column \"sequence\""
       : !probe.one_row_per_key
           ? "the table " + table + " lacks the unique index on \"key\""
@@ -135,6 +143,10 @@ void require_complete(const ServerProbe& probe, const std::string& where) {
 }
 
 void require_jobs(const ServerProbe& probe, const std::string& where) {
+  if (probe.tables.beside_shedlock())
+    throw_failure({Errc::refused, where + " cannot keep jobs: with layout=shedlock, ShedLock's table decides "
+                                          "about locks too; use the native layout for jobs, without "
+                                          "layout=shedlock"});
   require_complete(probe, where);
   if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong_jobs});
   if (probe.missing_jobs.empty()) return;

@@ -28,7 +28,8 @@ struct ServerProbe {
   bool one_row_per_key = false;  // and a unique index
   bool keys_in_order = false;    // in bytewise order, as people are told keys
   std::size_t longest_key = 0, longest_owner = 0;  // in letters; 0: as long as you like
-  std::vector<std::string> missing = {};           // of what lies beside it: "waiters"
+  std::size_t longest_mark = 0;           // letters of ShedLock's column locked_by; 0: as many as you like
+  std::vector<std::string> missing = {};  // of what lies beside it: "waiters"
   core::TableVersion table_version = {};
 
   std::string wrong_jobs = {};                 // what cannot be used to keep jobs, in a sentence

@@ -48,7 +48,8 @@ class PostgresStore final : public Store, public core::FixedNow {
   Result<std::shared_ptr<Store>> in(std::string_view table) override {
     const bool bare = table.find('.') == std::string_view::npos && !config_->tables.schema().empty();
     auto tables =
-        Tables::named(bare ? config_->tables.schema() + "." + std::string(table) : std::string(table));
+        Tables::named(bare ? config_->tables.schema() + "." + std::string(table) : std::string(table),
+                      config_->tables.layout());
     if (!tables) return std::move(tables).error();
     return std::shared_ptr<Store>(
         std::make_shared<PostgresStore>(config_->settings, *std::move(tables), config_->accepted));
@@ -70,8 +71,10 @@ class PostgresStore final : public Store, public core::FixedNow {
 }  // namespace
 
 Result<std::shared_ptr<Store>> make_store(const Options& options, const Words& more) {
-  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s) return std::move(s).error();
-  auto tables = Tables::named(options.table);
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s)
+    return std::move(s).error();
+  auto tables = Tables::named(options.table.empty() ? Tables::usual_name(options.layout) : options.table,
+                              options.layout);
   if (!tables) return std::move(tables).error();
   auto settings = Settings::from(options.conninfo, more);
   if (!settings) return std::move(settings).error();

@@ -55,6 +55,7 @@ void PostgresStoreConnection::connect(Instant until) {
   offset_ = {};
   offset_.learn(probe.asked, probe.answered, probe.now);
   statements_ = Statements(probe.tables);
+  if (probe.tables.beside_shedlock()) shedlock_.emplace(probe.tables, probe.longest_mark);
   probe_ = std::move(probe);
   connection_ = std::move(connection);
 }
@@ -194,7 +195,10 @@ Answer PostgresStoreConnection::look(const Request& r, Instant until) {
 void PostgresStoreConnection::answer_locked(Call& call, std::size_t i) {
   const Request& r = call.requests[i];
   const Answer a = look(r, call.until);
-  answer_as_seen(call, i, a.rows() > 0 ? row_in(a, 0) : Row{});
+  Row row = a.rows() > 0 ? row_in(a, 0) : Row{};
+  ShedlockBatch::show(row);
+  // ShedLock's table has a say in it too.
+  answer_as_seen(call, i, row, !shedlock_);
   if (r.verb != Verb::acquire || place_of(r) <= Millis::zero()) return;
   // Who has the row locked may be giving it back, and has not seen our place: it was not kept.  It is asked
   // for again soon.
@@ -249,7 +253,11 @@ PostgresStoreConnection::Settled PostgresStoreConnection::send_key_batch(Call& c
   });
 
   const Instant sent = BootClock::now();
-  const Answer answer = connection_->run(statements_[Sql::apply], parameters_, call.until);
+  const Answer answer = shedlock_ ? shedlock_->run(*connection_, parameters_, call.requests, key_batch,
+                                                   void_after(call.until), patience, call.until)
+                                  : connection_->run(statements_[Sql::apply], parameters_, call.until);
+  if (shedlock_ && answer.trouble() && ShedlockBatch::was_too_late(*answer.trouble()))
+    throw_failure({Errc::unavailable, config_->name() + ": timed out before the commit"});
   if (const Settled settled = check(answer); settled != Settled::yes) return settled;
   learn(sent, answer, BatchColumn::now_us);
   Indices unseen;
@@ -279,6 +287,7 @@ void PostgresStoreConnection::take_answers(Call& call, Indices& key_batch, const
              .owner = a.text(row, BatchColumn::owner),
              .end = a.moment(row, BatchColumn::until_us),
              .now = Micros(a.number(row, BatchColumn::now_us))};
+    ShedlockBatch::show(told);
     const auto said = verdict_by(a.letter(row, BatchColumn::verdict));
     if (!said) {  // somebody was faster, or its time was over by a clock that has been set
       open.push_back(i);

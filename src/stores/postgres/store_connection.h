@@ -7,6 +7,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/probe.h"
+#include "stores/postgres/shedlock.h"
 
 namespace holdfast::postgres {
 
@@ -38,6 +40,8 @@ class PostgresStoreConnection final : public rows::RowStoreConnection {
   // Into `unseen` go releases that found no row.
   void take_answers(Call& call, Indices& key_batch, const Answer& answer, Indices& unseen);
 
+  // Beside ShedLock's table only a transaction settles a request.
+  bool settles_alone() const override { return !config_->tables.beside_shedlock(); }
   Settled settle(Call& call, std::size_t i, Millis patience) override;
   Settled settle_acquire(const Request& request, Reply& reply, Instant until, Millis patience);
   Settled settle_own(const Request& request, Reply& reply, const Answer& answer, Instant until,
@@ -62,6 +66,7 @@ class PostgresStoreConnection final : public rows::RowStoreConnection {
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
   Statements statements_;
+  std::optional<ShedlockBatch> shedlock_;
   core::StoreOffset offset_;
   Parameters parameters_;
   Instant asked_{};

@@ -35,8 +35,9 @@ std::string in_quotes(std::string_view name) {
 
 }  // namespace
 
-Result<Tables> Tables::named(std::string_view table) {
+Result<Tables> Tables::named(std::string_view table, Layout layout) {
   Tables tables;
+  tables.layout_ = layout;
   tables.name_ = table;
   const std::size_t dot = table.find('.');
   if (dot != std::string_view::npos) tables.schema_ = table.substr(0, dot);
@@ -58,7 +59,8 @@ Result<Tables> Tables::named(std::string_view table) {
 }
 
 std::string Tables::quoted() const {
-  return (schema_.empty() ? "" : in_quotes(schema_) + ".") + in_quotes(table_);
+  return (schema_.empty() ? "" : in_quotes(schema_) + ".") +
+         in_quotes(beside_shedlock() ? beside("locks") : table_);
 }
 
 Tables Tables::in_schema(std::string_view schema) const {
@@ -79,18 +81,30 @@ Tables Tables::at(Micros now) const {
   return fixed;
 }
 
+Tables Tables::at_one_moment() const {
+  Tables fixed = *this;
+  fixed.one_moment_ = true;
+  return fixed;
+}
+
 std::string Tables::beside(std::string_view word) const {
   return (table_ == "locks" ? "holdfast_" : table_ + "_holdfast_") + std::string(word);
 }
 
+std::string Tables::clock_us() const {
+  return fixed_now_ ? std::to_string(fixed_now_->count()) + "::bigint"
+                    : "(date_part('epoch', clock_timestamp()) * 1000000::float8)::bigint";
+}
+
 std::string Tables::put_in(std::string_view word) const {
-  if (fixed_now_ && (word == "now" || word == "now_us")) {
-    const std::string us = std::to_string(fixed_now_->count()) + "::bigint";
+  if (word == "clock_us") return clock_us();
+  if ((fixed_now_ || one_moment_) && (word == "now" || word == "now_us")) {
+    const std::string us = fixed_now_ ? clock_us() : "current_setting('holdfast.now_us')::bigint";
     return word == "now_us" ? us : "(timestamp 'epoch' + " + us + "::float8 * interval '1us')";
   }
   // The clock goes on while a statement waits for a row.
   if (word == "now") return "(clock_timestamp() AT TIME ZONE 'UTC')";
-  if (word == "now_us") return "(date_part('epoch', clock_timestamp()) * 1000000::float8)::bigint";
+  if (word == "now_us") return clock_us();
   // As a whole number: how many digits of another one are told is a setting of whoever asks.  NULL: without
   // end, as what nobody lives to see.
   if (word.starts_with("us ")) {
@@ -117,7 +131,7 @@ std::string Tables::put_in(std::string_view word) const {
     if (word == index) return in_quotes(beside(word));
   }
   const std::string where = schema_.empty() ? "" : in_quotes(schema_) + ".";
-  return where + in_quotes(word == "locks" ? table_ : beside(word));
+  return where + in_quotes(word == (beside_shedlock() ? "shedlock" : "locks") ? table_ : beside(word));
 }
 
 std::string Tables::expand(std::string_view sql) const {

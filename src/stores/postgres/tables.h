@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "holdfast/clock.h"
+#include "holdfast/postgres.h"
 #include "holdfast/result.h"
 
 namespace holdfast::postgres {
@@ -20,11 +21,17 @@ class Tables {
  public:
   // `locks`, or `app.locks` in a schema.  Errc::invalid where a part is not ^[A-Za-z_][A-Za-z0-9_]{0,45}$, or
   // is a name of ours.
-  static Result<Tables> named(std::string_view table);
+  static Result<Tables> named(std::string_view table, Layout layout = Layout::own);
+  // Where no name is given.
+  static std::string_view usual_name(Layout layout) { return layout == Layout::own ? "locks" : "shedlock"; }
+
+  Layout layout() const noexcept { return layout_; }
+  // The table that was named is ShedLock's, and all of ours lie beside it.
+  bool beside_shedlock() const noexcept { return layout_ == Layout::shedlock; }
 
   // As given: with its schema, if it had one.
   const std::string& name() const noexcept { return name_; }
-  // For to_regclass(): quoted.
+  // For to_regclass(): our lock table, quoted.
   std::string quoted() const;
   // Empty: wherever the search path finds it.
   const std::string& schema() const noexcept { return schema_; }
@@ -37,6 +44,8 @@ class Tables {
 
   // The same tables, where it is always that moment since 1970 (core/fixed_now.h).
   Tables at(Micros now) const;
+  // The same, where it is the moment that a statement of shedlock.sql has chosen for the transaction.
+  Tables at_one_moment() const;
 
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
@@ -49,10 +58,13 @@ class Tables {
  private:
   Tables() = default;
   std::string put_in(std::string_view word) const;
+  std::string clock_us() const;
 
   std::string name_, schema_, table_;
   bool ttl_ = true;
+  Layout layout_ = Layout::own;
   std::optional<Micros> fixed_now_ = {};
+  bool one_moment_ = false;
 };
 
 struct Column {

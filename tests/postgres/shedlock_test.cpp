@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// layout=shedlock: JVMs with ShedLock and ours on one table, both ways round.
+#include "tests/support/shedlock.h"
+
+#include "tests/postgres/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ShedLockLayout : public PostgresTest {
+ public:
+  ShedLockLayout() { make_tables(shedlock()); }
+
+  Ours ours() const { return Ours(shedlock()); }
+  std::shared_ptr<Store> store() const { return try_store(shedlock()).value(); }
+  std::string value(const std::string& sql) const { return psql()->value(sql); }
+  static std::string utc() { return "(clock_timestamp() AT TIME ZONE 'UTC')"; }
+  Jvm jvm(const std::string& host, std::optional<Millis> ahead = std::nullopt) const {
+    const std::shared_ptr<Psql> connection = psql();
+    return {[=](const std::string& sql) { return connection->run(sql); }, ShedLockOn::postgres, host, ahead};
+  }
+
+ protected:
+  std::string shedlock() const {
+    return shared_postgres().url() + "?layout=shedlock&table=" + schema_ + ".shedlock";
+  }
+  Error refused(const std::string& table) const {
+    const auto made = try_store(shared_postgres().url() + "?layout=shedlock&table=" + schema_ + "." + table)
+                          .value()
+                          ->admin()
+                          ->init(soon());
+    EXPECT_FALSE(made);
+    return made ? Error{Errc::busy, ""} : made.error();
+  }
+};
+
+HOLDFAST_SHEDLOCK_SCENES(TEST_F, ShedLockLayout)
+
+TEST_F(ShedLockLayout, a_table_that_is_there_is_used_and_not_changed) {
+  const auto table = psql();
+  table->run(
+      "CREATE TABLE old_lock (name varchar(20) PRIMARY KEY, lock_until timestamp(3) NOT NULL, locked_at "
+      "timestamp(3) NOT NULL, locked_by text NOT NULL, remark text)");
+  const std::string url = shared_postgres().url() + "?layout=shedlock&table=" + schema_ + ".old_lock";
+  for (const std::string& statement : try_store(url).value()->admin()->plan(soon()).value())
+    EXPECT_THAT(statement, HasSubstr("_holdfast_")) << "only tables of ours";
+  make_tables(url);
+  Ours ours(url);
+  EXPECT_EQ(ours.acquire("Name", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::granted) << "names are bytes";
+  EXPECT_THAT(table->value("SELECT locked_by FROM old_lock WHERE name = 'Name'"),
+              ::testing::StartsWith("ann holdfast-"));
+  EXPECT_EQ(table->value("SELECT count(*) FROM old_lock WHERE lock_until > locked_at + interval '1 hour'"),
+            "2")
+      << "a millisecond behind the end of ours";
+}
+
+TEST_F(ShedLockLayout, it_is_found_where_the_search_path_has_it) {
+  const std::string role = "r_" + random_hex(16);
+  shared_postgres().execute("CREATE ROLE " + role + " LOGIN PASSWORD 'p' SUPERUSER; CREATE SCHEMA " + role +
+                            "; ALTER ROLE " + role + " SET search_path = " + role + ", " + schema_);
+  const std::string url = shared_postgres().url(role, "postgres", "p") + "?layout=shedlock";
+  EXPECT_TRUE(try_store(url).value()->admin()->plan(soon()).value().empty());
+  EXPECT_EQ(Ours(url).acquire("nightly", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(ours().acquire("nightly", "bob").owner, "ann");
+  shared_postgres().execute("DROP SCHEMA " + role + "; DROP ROLE " + role);
+}
+
+TEST_F(ShedLockLayout, a_table_that_is_not_shedlocks_is_refused_by_what_is_wrong) {
+  psql()->run(
+      "CREATE TABLE zoned (name varchar(64) PRIMARY KEY, lock_until timestamptz NOT NULL, locked_at "
+      "timestamp "
+      "NOT NULL, locked_by varchar(255) NOT NULL);"
+      "CREATE TABLE coarse (name varchar(64) PRIMARY KEY, lock_until timestamp(0) NOT NULL, locked_at "
+      "timestamp NOT NULL, locked_by varchar(255) NOT NULL);"
+      "CREATE TABLE twice (name varchar(64), lock_until timestamp NOT NULL, locked_at timestamp NOT NULL, "
+      "locked_by varchar(255) NOT NULL);"
+      "CREATE TABLE narrow (name varchar(64) PRIMARY KEY, lock_until timestamp NOT NULL, locked_at timestamp "
+      "NOT NULL, locked_by varchar(31) NOT NULL);"
+      "CREATE TABLE more (name varchar(64) PRIMARY KEY, lock_until timestamp NOT NULL, locked_at timestamp "
+      "NOT NULL, locked_by varchar(255) NOT NULL, tenant text NOT NULL);"
+      "CREATE TABLE less (name varchar(64) PRIMARY KEY); CREATE VIEW seen AS SELECT * FROM shedlock");
+  EXPECT_THAT(refused("zoned").detail,
+              AllOf(HasSubstr("\"lock_until\" is timestamp with time zone"), HasSubstr("without time zone")));
+  EXPECT_THAT(refused("coarse").detail, HasSubstr("with milliseconds"));
+  EXPECT_THAT(refused("twice").detail, HasSubstr("\"name\" needs a primary key or a unique index"));
+  EXPECT_THAT(refused("narrow").detail, HasSubstr("needs 32"));
+  EXPECT_THAT(refused("more").detail, HasSubstr("\"tenant\" is NOT NULL"));
+  EXPECT_THAT(refused("less").detail, HasSubstr("\"lock_until\""));
+  EXPECT_EQ(refused("seen").code, Errc::refused);
+}
+
+TEST_F(ShedLockLayout, a_waiter_is_notified_by_our_release_and_polls_for_theirs) {
+  Client client = open(shedlock() + "&unsafe=allow");
+  Jvm jvm = this->jvm("web1");
+  ASSERT_TRUE(jvm.lock("nightly"));
+  std::jthread unlocks([&] {
+    EXPECT_TRUE(await([&] { return value("SELECT count(*) FROM shedlock_holdfast_waiters") == "1"; }));
+    EXPECT_TRUE(jvm.unlock("nightly"));
+  });
+  Lease lease = client.acquire("nightly", {.ttl = 1h, .wait = 1min});
+  EXPECT_FALSE(jvm.lock("nightly"));
+  lease.release();
+  EXPECT_TRUE(jvm.lock("nightly"));
+}
+
+// Somebody keeps ShedLock's row locked.
+TEST_F(ShedLockLayout, an_open_transaction_on_their_row_blocks_only_that_key) {
+  Ours ours(shedlock());
+  const Reply mine = ours.acquire("k", "ann");
+  const auto other = psql();
+  other->run("BEGIN; SELECT 1 FROM shedlock WHERE name = 'k' FOR UPDATE");
+  EXPECT_EQ(ours.acquire("other", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(ours.acquire("k", "bob").verdict, Verdict::busy);
+  const auto reply =
+      ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
+  other->run("ROLLBACK");
+  EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+}
+
+}  // namespace
+}  // namespace holdfast::test
