@@ -13,10 +13,8 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec break_options[] = {
-    {.names = "--token",
-     .value = "TOKEN",
-     .does = "the token of the lease to break, as shown by holdfast show"},
-    {.names = "--reason", .value = "TEXT", .does = "why; it is recorded, and shown to the holder"},
+    {"--token", "TOKEN", "the token of the lease to break, as shown by holdfast show"},
+    {"--reason", "TEXT", "why; it is recorded, and shown to the holder"},
 };
 
 struct Break {

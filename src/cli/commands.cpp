@@ -9,15 +9,13 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec global_options[] = {
-    {.names = "-h,--help", .does = "show this page"},
-    {.names = "--version", .does = "show the version"},
-    {.names = "--verbose", .does = "also show the stores and libraries"},
-    {.names = "--store",
-     .value = "URL",
-     .does = "the store: a URL such as {}, a configured name, or @FILE",
-     .filled_in = [] { return std::string(default_store().url); }},
-    {.names = "--json", .does = "answer with one JSON object per line"},
-    {.names = "--quiet", .does = "do not warn about how the store is set up"},
+    {"-h,--help", "", "show this page"},
+    {"--version", "", "show the version"},
+    {"--verbose", "", "also show the stores and libraries"},
+    {"--store", "URL", "the store: a URL such as {}, a configured name, or @FILE", nullptr,
+     [] { return std::string(default_store().url); }},
+    {"--json", "", "answer with one JSON object per line"},
+    {"--quiet", "", "do not warn about how the store is set up"},
 };
 
 std::string urls_of_stores() {

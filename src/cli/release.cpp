@@ -11,7 +11,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec release_options[] = {
-    {.names = "--owner", .value = "OWNER", .does = "the owner that holds the lease"},
+    {"--owner", "OWNER", "the owner that holds the lease"},
 };
 
 struct Release {

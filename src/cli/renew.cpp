@@ -13,12 +13,10 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec renew_options[] = {
-    {.names = "--owner", .value = "OWNER", .does = "the owner that holds the lease"},
-    {.names = "--ttl",
-     .value = "DURATION",
-     .does =
-         "make it last at least this long from now on (default: 30s), or never end; it never gets shorter"},
-    {.names = "--by", .value = "DURATION", .does = "add this to the time that it has left, instead"},
+    {"--owner", "OWNER", "the owner that holds the lease"},
+    {"--ttl", "DURATION",
+     "make it last at least this long from now on (default: 30s), or never end; it never gets shorter"},
+    {"--by", "DURATION", "add this to the time that it has left, instead"},
 };
 
 struct Renew {

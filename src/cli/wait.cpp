@@ -11,7 +11,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec wait_options[] = {
-    {.names = "-n,--nonblock", .does = "do not wait: the exit code says whether the key is free"},
+    {"-n,--nonblock", "", "do not wait: the exit code says whether the key is free"},
     wait_option,
 };
 

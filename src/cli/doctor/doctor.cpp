@@ -18,11 +18,9 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec doctor_options[] = {
-    {.names = "--quick", .does = "skip the self-test, which acquires and releases scratch keys"},
-    {.names = "--strict", .does = "treat a warning like a danger: exit 77"},
-    {.names = "--ttl",
-     .value = "DURATION",
-     .does = "judge the round trips for leases with this ttl (default: 30s)"},
+    {"--quick", "", "skip the self-test, which acquires and releases scratch keys"},
+    {"--strict", "", "treat a warning like a danger: exit 77"},
+    {"--ttl", "DURATION", "judge the round trips for leases with this ttl (default: 30s)"},
 };
 // The self-test is the default.
 constexpr Instead instead_of_quick[] = {{"--selftest", "doctor without --quick"},

@@ -28,15 +28,10 @@ Words stores_with_fence() {
 }
 
 constexpr OptionSpec fence_options[] = {
-    {.names = "-n,--nonblock", .does = "do not wait if another CMD is using FILE"},
-    {.names = "-w,--wait",
-     .value = "DURATION",
-     .does = "wait at most this long for the other CMD, then exit 75 (default: forever)"},
-    {.names = "--code",
-     .value = "WHERE",
-     .does = "print the code of the same check for {}",
-     .choices = stores_with_fence,
-     .filled_in = [] { return one_of_these(stores_with_fence()); }},
+    {"-n,--nonblock", "", "do not wait if another CMD is using FILE"},
+    {"-w,--wait", "DURATION", "wait at most this long for the other CMD, then exit 75 (default: forever)"},
+    {"--code", "WHERE", "print the code of the same check for {}", stores_with_fence,
+     [] { return one_of_these(stores_with_fence()); }},
 };
 
 struct Fence {

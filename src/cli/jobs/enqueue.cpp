@@ -9,7 +9,6 @@
 #include "cli/jobs/job_words.h"
 #include "cli/notices.h"
 #include "cli/output.h"
-#include "cli/words/moment.h"
 #include "core/check.h"
 #include "holdfast/jobs.h"
 
@@ -18,39 +17,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
+Words unique_choices() { return {"loner", "until_start", "until_success"}; }
+Words conflict_choices() { return {"drop", "wait", "raise", "replace"}; }
+
 constexpr OptionSpec enqueue_options[] = {
-    {.names = "--lock", .does = "run jobs with the same key one at a time"},
-    {.names = "--loner",
-     .does = "do not enqueue if a job with the same key is queued or running; same as --unique loner"},
-    {.names = "--unique",
-     .value = "HOW",
-     .does = "allow one job per key: loner (until it is over), until_start or until_success",
-     .choices =
-         [] {
-           return Words{"loner", "until_start", "until_success"};
-         }},
-    {.names = "--lock-timeout",
-     .value = "DURATION",
-     .does = "end the lock after this time, even if the job still runs (default: when the job ends)"},
-    {.names = "--window", .value = "DURATION", .does = "enqueue at most one job per interval of this length"},
-    {.names = "--limit",
-     .value = "N",
-     .does = "how many jobs with the same key may run at once (default: 1); 0: any number"},
-    {.names = "--on-conflict",
-     .value = "WHAT",
-     .does = "if the lock is held when the job is due: wait (the default), drop, raise or replace",
-     .choices =
-         [] {
-           return Words{"drop", "wait", "raise", "replace"};
-         }},
-    {.names = "--at", .value = "TIME", .does = "do not run before this time, as 2026-11-15T02:00:00Z"},
-    {.names = "--in", .value = "DURATION", .does = "do not run before this much time has passed"},
-    {.names = "--queue", .value = "QUEUE", .does = "put the job into this queue (default: \"default\")"},
-    {.names = "--priority", .value = "N", .does = "smaller numbers run first (default: 0)"},
-    {.names = "--attempts",
-     .value = "N",
-     .does = "try at most this many times if it fails (default: 25, in three weeks)"},
-    {.names = "--key", .value = "KEY", .does = "the key of the lock, instead of lock:NAME:ARGUMENTS"},
+    {"--lock", "", "run jobs with the same key one at a time"},
+    {"--loner", "", "do not enqueue if a job with the same key is queued or running; same as --unique loner"},
+    {"--unique", "HOW", "allow one job per key: loner (until it is over), until_start or until_success",
+     unique_choices},
+    {"--lock-timeout", "DURATION",
+     "end the lock after this time, even if the job still runs (default: when the job ends)"},
+    {"--window", "DURATION", "enqueue at most one job per interval of this length"},
+    {"--limit", "N", "how many jobs with the same key may run at once (default: 1); 0: any number"},
+    {"--on-conflict", "WHAT",
+     "if the lock is held when the job is due: wait (the default), drop, raise or replace", conflict_choices},
+    {"--at", "TIME", "do not run before this time, as 2026-11-15T02:00:00Z"},
+    {"--in", "DURATION", "do not run before this much time has passed"},
+    {"--queue", "QUEUE", "put the job into this queue (default: \"default\")"},
+    {"--priority", "N", "smaller numbers run first (default: 0)"},
+    {"--attempts", "N", "try at most this many times if it fails (default: 25, in three weeks)"},
+    {"--key", "KEY", "the key of the lock, instead of lock:NAME:ARGUMENTS"},
     args_option,
 };
 constexpr Instead instead_of_at_most[] = {
@@ -114,11 +100,7 @@ JobsEnqueue enqueue_of(const Given& given) {
   JobsEnqueue job{.name = name, .args = args_of_job(given), .options = job_options_of(given)};
   check_lock_key(name, job.options, job.args);
   if (in) job.in = duration("--in", *in);
-  if (at) {
-    auto moment = parse_moment(*at);
-    if (!moment) refuse("--at: " + moment.error().detail);
-    job.at = *moment;
-  }
+  if (at) job.at = moment_of("--at", *at);
   return job;
 }
 

@@ -9,8 +9,8 @@
 
 namespace holdfast::cli {
 
-inline constexpr OptionSpec args_option{
-    .names = "--args", .value = "JSON", .does = "all arguments as one JSON array, instead of words"};
+inline constexpr OptionSpec args_option{"--args", "JSON",
+                                        "all arguments as one JSON array, instead of words"};
 
 // The first word.
 std::string name_of_job(const Given& given);

@@ -13,12 +13,12 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr OptionSpec key_of_lock_option{
-    .names = "--key", .value = "KEY", .does = "the key of the lock, instead of NAME and its arguments"};
+constexpr OptionSpec key_of_lock_option{"--key", "KEY",
+                                        "the key of the lock, instead of NAME and its arguments"};
 constexpr OptionSpec locked_options[] = {
     key_of_lock_option,
     args_option,
-    {.names = "--limit", .value = "N", .does = "the --limit that the job was enqueued with (default: 1)"},
+    {"--limit", "N", "the --limit that the job was enqueued with (default: 1)"},
 };
 constexpr OptionSpec enqueued_options[] = {key_of_lock_option, args_option};
 
@@ -52,12 +52,6 @@ JobsLocked locked_of(const Given& given) {
   return {lock_of_job(given), number_of(given, "--limit", {1, 1000}, 1)};
 }
 
-struct JobsEnqueued {
-  LockOfJob lock;
-};
-
-JobsEnqueued enqueued_of(const Given& given) { return {lock_of_job(given)}; }
-
 Result<std::string> key_of(const LockOfJob& lock, const Store& store) {
   return lock.key.empty() ? job_key(lock.name, {}, lock.args, store.job_key_form()) : lock.key;
 }
@@ -78,10 +72,11 @@ int execute(const JobsLocked& command, const Common& common) {
   return exit_no;
 }
 
-int execute(const JobsEnqueued& command, const Common& common) {
+// `jobs enqueued`.
+int execute(const LockOfJob& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
-  const auto key = key_of(command.lock, *found_store->store);
+  const auto key = key_of(command, *found_store->store);
   if (!key) return fail(key.error());
   const auto engine = jobs_of(*found_store);
   if (!engine) return fail(engine.error());
@@ -116,7 +111,7 @@ constinit const CommandSpec commands::jobs_enqueued{
 
   holdfast jobs enqueued Thumbnail 42
   holdfast jobs enqueued --key report)",
-    .read = reads<enqueued_of>,
+    .read = reads<lock_of_job>,
 };
 
 }  // namespace holdfast::cli

@@ -16,14 +16,12 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec jobs_ls_options[] = {
-    {.names = "--state",
-     .value = "STATE",
-     .does = "only jobs in this state: queued, running, done, dead, dropped or cancelled",
-     .choices = [] { return Words{"queued", "running", "done", "dead", "dropped", "cancelled"}; }},
-    {.names = "--queue", .value = "QUEUE", .does = "only jobs in this queue"},
-    {.names = "--name", .value = "NAME", .does = "only jobs with this name"},
-    {.names = "--key", .value = "KEY", .does = "only jobs with this key"},
-    {.names = "--limit", .value = "N", .does = "at most this many, the newest first (default: 100)"},
+    {"--state", "STATE", "only jobs in this state: queued, running, done, dead, dropped or cancelled",
+     [] { return Words{"queued", "running", "done", "dead", "dropped", "cancelled"}; }},
+    {"--queue", "QUEUE", "only jobs in this queue"},
+    {"--name", "NAME", "only jobs with this name"},
+    {"--key", "KEY", "only jobs with this key"},
+    {"--limit", "N", "at most this many, the newest first (default: 100)"},
 };
 
 struct JobsLs {

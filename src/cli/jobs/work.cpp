@@ -26,27 +26,17 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr OptionSpec work_options[] = {
-    {.names = "--queue",
-     .value = "QUEUE",
-     .does = "take jobs from this queue (default: \"default\"); may be repeated"},
-    {.names = "--exec",
-     .value = "PROGRAM",
-     .does = "the program to run; {name} and {queue} are replaced by those of the job"},
-    {.names = "--threads", .value = "N", .does = "run this many jobs at once (default: 4)"},
-    {.names = "--once,--until-empty", .does = "end when no job is due"},
-    {.names = "--claim",
-     .value = "DURATION",
-     .does = "a worker that does not respond for this long loses its jobs (default: 30s)"},
-    {.names = "--grace",
-     .value = "DURATION",
-     .does = "when told to end, let running jobs continue for this long (default: 10s); then stop them and "
-             "hand them back to the queue"},
-    {.names = "--kill-after",
-     .value = "DURATION",
-     .does = "time between TERM and KILL when a job is stopped (default: 10s)"},
-    {.names = "--at-most",
-     .value = "DURATION",
-     .does = "stop a job that runs longer than this, and count it as failed (default: no limit)"},
+    {"--queue", "QUEUE", "take jobs from this queue (default: \"default\"); may be repeated"},
+    {"--exec", "PROGRAM", "the program to run; {name} and {queue} are replaced by those of the job"},
+    {"--threads", "N", "run this many jobs at once (default: 4)"},
+    {"--once,--until-empty", "", "end when no job is due"},
+    {"--claim", "DURATION", "a worker that does not respond for this long loses its jobs (default: 30s)"},
+    {"--grace", "DURATION",
+     "when told to end, let running jobs continue for this long (default: 10s); then stop them and "
+     "hand them back to the queue"},
+    {"--kill-after", "DURATION", "time between TERM and KILL when a job is stopped (default: 10s)"},
+    {"--at-most", "DURATION",
+     "stop a job that runs longer than this, and count it as failed (default: no limit)"},
 };
 
 struct JobsWork {

@@ -20,35 +20,21 @@
 namespace holdfast::cli {
 namespace {
 
+Words sort_orders() { return {"key", "since", "remaining", "waiting"}; }
+
 constexpr OptionSpec ls_options[] = {
-    {.names = "--prefix",
-     .value = "PREFIX",
-     .does = "only keys that start with this; same as the word PREFIX"},
-    {.names = "--held", .does = "only keys that are held, not free keys with waiters"},
-    {.names = "--all", .does = "also free keys without waiters"},
-    {.names = "--sort",
-     .value = "ORDER",
-     .does = "by key, since (held longest first), remaining (ends soonest first) or waiting (most waiters "
-             "first)",
-     .choices =
-         [] {
-           return Words{"key", "since", "remaining", "waiting"};
-         }},
-    {.names = "--watch", .does = "repeat until Ctrl-C"},
+    {"--prefix", "PREFIX", "only keys that start with this; same as the word PREFIX"},
+    {"--held", "", "only keys that are held, not free keys with waiters"},
+    {"--all", "", "also free keys without waiters"},
+    {"--sort", "ORDER",
+     "by key, since (held longest first), remaining (ends soonest first) or waiting (most waiters "
+     "first)",
+     sort_orders},
+    {"--watch", "", "repeat until Ctrl-C"},
     interval_option,
 };
 
 enum class Sort : std::uint8_t { key, since, remaining, waiting };
-
-const char* to_string(Sort sort) {
-  switch (sort) {
-    case Sort::key: return "key";
-    case Sort::since: return "since";
-    case Sort::remaining: return "remaining";
-    case Sort::waiting: return "waiting";
-  }
-  return "";
-}
 
 struct Ls {
   std::string prefix;

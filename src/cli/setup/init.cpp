@@ -11,7 +11,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec init_options[] = {
-    {.names = "--dry-run", .does = "print what would be done, but do nothing"},
+    {"--dry-run", "", "print what would be done, but do nothing"},
 };
 
 // "ONE, TWO and THREE": those whose tables come to exist in that way.

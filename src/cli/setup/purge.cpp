@@ -11,11 +11,9 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec purge_options[] = {
-    {.names = "--older-than",
-     .value = "DURATION",
-     .does =
-         "remove keys that were free for longer than this, and older log entries (default: 1d for keys, no "
-         "log entries)"},
+    {"--older-than", "DURATION",
+     "remove keys that were free for longer than this, and older log entries (default: 1d for keys, no "
+     "log entries)"},
 };
 
 struct PurgeOlder {

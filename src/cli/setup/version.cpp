@@ -13,7 +13,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec version_options[] = {
-    {.names = "--verbose", .does = "also show the stores and libraries"},
+    {"--verbose", "", "also show the stores and libraries"},
 };
 
 struct Version {

@@ -270,13 +270,11 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
 
 std::string suggested_command(const std::string& word, const CommandSpec& above) {
   Words known;
-  std::string lower = word;
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   for (const CommandSpec* const command : commands_below(above)) {
     const std::string name(last_word(*command));
     std::istringstream others{std::string(command->other_names)};
     for (std::string other; others >> other;) {
-      if (other == lower) return suggestion_of(name);
+      if (other == lower(word)) return suggestion_of(name);
     }
     known.push_back(name);
   }

@@ -9,7 +9,6 @@
 //   command N    what completes the line of CMD, which is word N
 #include "cli/words/complete.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "cli/commands.h"
@@ -165,12 +164,10 @@ class TypedLine {
 
 // Needs no quotes, so that nothing that somebody else has called a key is ever taken for a command.
 bool is_harmless(const std::string& key) {
-  constexpr std::string_view anywhere = "_./", behind = ":@%+,#-";
-  return !key.empty() && behind.find(key.front()) == std::string_view::npos &&
-         std::all_of(key.begin(), key.end(), [&](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  anywhere.find(c) != std::string_view::npos || behind.find(c) != std::string_view::npos;
-         });
+  const std::string harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,#-";
+  constexpr std::string_view not_at_first = ":@%+,#-";
+  return !key.empty() && key.find_first_not_of(harmless) == std::string::npos &&
+         not_at_first.find(key.front()) == std::string_view::npos;
 }
 
 // Errors are nobody's business here.  Not for a store whose name the shell would have changed first.

@@ -10,7 +10,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr OptionSpec help_options[] = {
-    {.names = "--man", .does = "print it as a page for man(1)"},
+    {"--man", "", "print it as a page for man(1)"},
 };
 
 struct Help {

@@ -11,13 +11,13 @@ std::size_t tolerated(std::string_view a, std::string_view b) {
   return length < 2 ? 0 : std::max<std::size_t>(1, length / 3);
 }
 
+}  // namespace
+
 std::string lower(std::string_view word) {
   std::string out(word);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
 }
-
-}  // namespace
 
 std::size_t distance(std::string_view a, std::string_view b) {
   // The distances of the prefixes of `a` with i-2, i-1 and i letters to each prefix of `b`.

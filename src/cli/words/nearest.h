@@ -14,6 +14,9 @@ std::size_t distance(std::string_view a, std::string_view b);
 // letters are wrong (one wrong letter of two or three is accepted).
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
+// With a to z in place of A to Z.
+std::string lower(std::string_view word);
+
 // The continuation of a sentence about a wrong word: "; did you mean run? ", or "; " if no word is near.
 std::string suggestion_of(const std::string& meant);
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);

@@ -1,15 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/words/values.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
 #include "core/check.h"
-#include "core/terms.h"
 
 namespace holdfast::cli {
+namespace {
+
+// Reads a text from its front.
+class MomentReader {
+ public:
+  explicit MomentReader(std::string_view text) : rest_(text) {}
+
+  bool at_end() const { return rest_.empty(); }
+  bool is_digit() const { return !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; }
+  // Takes one of these characters.
+  bool take(std::string_view any) {
+    if (rest_.empty() || any.find(rest_[0]) == std::string_view::npos) return false;
+    last_ = rest_[0] == '-' || rest_[0] == '+' ? rest_[0] : last_;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  int sign() const { return last_ == '-' ? -1 : 1; }  // of the last + or - that was taken
+  // Takes exactly `digits` digits; false if the number is out of bounds.
+  bool number(int digits, int least, int most, int& into) {
+    into = 0;
+    for (int i = 0; i < digits; ++i) {
+      if (!is_digit()) return false;
+      into = into * 10 + (rest_[0] - '0');
+      rest_.remove_prefix(1);
+    }
+    return into >= least && into <= most;
+  }
+  // Takes the digits after the point, to the microsecond.
+  Micros fraction() {
+    Micros all{0};
+    for (Micros digit{100'000}; is_digit(); digit /= 10) {
+      all += (rest_[0] - '0') * digit;
+      rest_.remove_prefix(1);
+    }
+    return all;
+  }
+
+ private:
+  std::string_view rest_;
+  char last_ = '\0';
+};
+
+}  // namespace
 
 void refuse(std::string sentence) { throw_failure({Errc::invalid, std::move(sentence)}); }
 
@@ -36,8 +79,35 @@ Millis some_duration(const char* option, const std::string& given) {
   return length;
 }
 
+Moment moment_of(const char* option, const std::string& given) {
+  using namespace std::chrono;
+  const auto check = [&](bool valid) {
+    if (!valid)
+      refuse(std::string(option) + ": " + shown(given) +
+             " is not a time; write it as 2026-11-15T02:00:00Z, or with the offset of a time zone, as "
+             "2026-11-15T03:00:00+01:00");
+  };
+  MomentReader reader(given);
+  int y = 0, mon = 0, d = 0, h = 0, min = 0, s = 0;
+  check(reader.number(4, 1970, 9999, y) && reader.take("-") && reader.number(2, 1, 12, mon) &&
+        reader.take("-") && reader.number(2, 1, 31, d) && reader.take("Tt ") && reader.number(2, 0, 23, h) &&
+        reader.take(":") && reader.number(2, 0, 59, min) && reader.take(":") && reader.number(2, 0, 60, s));
+  const year_month_day date{year(y), month(static_cast<unsigned>(mon)), day(static_cast<unsigned>(d))};
+  check(date.ok());
+  Moment moment = sys_days(date) + hours(h) + minutes(min) + seconds(s);
+  if (reader.take(".")) {
+    check(reader.is_digit());
+    moment += reader.fraction();
+  }
+  h = min = 0;
+  check(reader.take("Zz") || (reader.take("+-") && reader.number(2, 0, 23, h) && reader.take(":") &&
+                              reader.number(2, 0, 59, min)));
+  check(reader.at_end());
+  return moment - (reader.sign() * (hours(h) + minutes(min)));
+}
+
 Millis ttl_of(const char* option, const Text& given) {
-  if (!given) return core::Terms{}.ttl;
+  if (!given) return std::chrono::seconds(30);  // as AcquireOptions::ttl
   if (*given == "never") return Millis(never);
   const Millis ttl = duration(option, *given);
   if (Status s = core::check_ttl(ttl); !s)
@@ -60,6 +130,15 @@ int number_of(const Given& given, const char* option, Range range, int otherwise
     refuse(std::string(option) + " " + shown(*text) + " is invalid; give a whole number from " +
            std::to_string(range.least) + " to " + std::to_string(range.most));
   return *number;
+}
+
+std::size_t choice_of(const Given& given, const char* option, const char* wrong) {
+  const std::string text = given.text(option).value_or("");
+  const Words known = find_option(*given.command, option)->choices();
+  const auto found = std::find(known.begin(), known.end(), text);
+  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+  refuse(std::string(option) + " " + shown(text) + wrong + suggestion(text, known) + "give " +
+         one_of_these(known));
 }
 
 std::string key_of(const Given& given) {

@@ -28,6 +28,8 @@ std::string one_of_these(const Words& words);
 Millis duration(const char* option, const std::string& given);
 // Longer than zero.
 Millis some_duration(const char* option, const std::string& given);
+// As RFC 3339 writes it: "2026-11-15T02:00:00Z", "2026-11-15T03:00:00.5+01:00"; from 1970 on.
+Moment moment_of(const char* option, const std::string& given);
 // Of a lease; without a text the default.
 Millis ttl_of(const char* option, const Text& given);
 // `where` says where to find it: "`holdfast show` shows".
@@ -49,16 +51,12 @@ struct Range {
 };
 int number_of(const Given& given, const char* option, Range range, int otherwise);
 
-// The value of those that has this name.  The names are the choices of the option.
+// Which of its choices was given.  REQUIRES: the option was given.
+std::size_t choice_of(const Given& given, const char* option, const char* wrong = " is invalid");
+// The value of that number: `all` has the order of the choices.
 template <class Enum, std::size_t N>
 Enum one_of(const Given& given, const char* option, const Enum (&all)[N], const char* wrong = " is invalid") {
-  const std::string text = given.text(option).value_or("");
-  for (const Enum value : all) {
-    if (text == to_string(value)) return value;
-  }
-  const Words known = find_option(*given.command, option)->choices();
-  refuse(std::string(option) + " " + shown(text) + wrong + suggestion(text, known) + "give " +
-         one_of_these(known));
+  return all[choice_of(given, option, wrong)];
 }
 
 // ---- words and options that several commands have
@@ -69,22 +67,17 @@ Wait wait_of(const Given& given);  // -n and -w
 Millis interval_of(const Given& given);
 AcquireOptions acquire_options_of(const Given& given);
 
-inline constexpr OptionSpec nonblock_option{.names = "-n,--nonblock", .does = "do not wait for a busy key"};
+inline constexpr OptionSpec nonblock_option{"-n,--nonblock", "", "do not wait for a busy key"};
 inline constexpr OptionSpec wait_option{
-    .names = "-w,--wait",
-    .value = "DURATION",
-    .does =
-        "wait at most this long for the store and the key (default: 10s for the store, forever for a "
-        "busy key)"};
-inline constexpr OptionSpec ttl_option{
-    .names = "--ttl", .value = "DURATION", .does = "how long the lease lasts unless renewed (default: 30s)"};
+    "-w,--wait", "DURATION",
+    "wait at most this long for the store and the key (default: 10s for the store, forever for a "
+    "busy key)"};
+inline constexpr OptionSpec ttl_option{"--ttl", "DURATION",
+                                       "how long the lease lasts unless renewed (default: 30s)"};
 inline constexpr OptionSpec owner_option{
-    .names = "--owner",
-    .value = "OWNER",
-    .does = "hold the lease under this name; all who use it count as one holder"};
-inline constexpr OptionSpec note_option{
-    .names = "--note", .value = "TEXT", .does = "a text that is shown beside the key"};
-inline constexpr OptionSpec interval_option{
-    .names = "--interval", .value = "DURATION", .does = "ask the store this often (default: 1s)"};
+    "--owner", "OWNER", "hold the lease under this name; all who use it count as one holder"};
+inline constexpr OptionSpec note_option{"--note", "TEXT", "a text that is shown beside the key"};
+inline constexpr OptionSpec interval_option{"--interval", "DURATION",
+                                            "ask the store this often (default: 1s)"};
 
 }  // namespace holdfast::cli
