@@ -105,6 +105,13 @@ TEST(CommandLine, acquire_waits_for_ever_by_default) {
   EXPECT_EQ(acquire_options_of(at_once->given).wait, 0s);
 }
 
+TEST(CommandLine, a_command_that_asks_for_an_option_it_does_not_have_is_noticed) {
+  const auto line = parse({"ls", "a/"});
+  ASSERT_TRUE(line);
+  EXPECT_THROW(line->given.text("--ttl"), std::logic_error);
+  EXPECT_THROW(line->given.flag("--nonblock"), std::logic_error);
+}
+
 TEST(CommandLine, an_address_in_a_wrong_place_does_not_show_its_password) {
   const std::string address = "postgres://me:canary@host/db";
   for (const Words& words :

@@ -66,6 +66,8 @@ TEST(Nearest, near_words_get_a_suggestion_and_far_ones_do_not) {
   } const rows[] = {
       {{"rnu", "k", "--", "true"}, "unknown command \"rnu\"; did you mean run? see `holdfast help`"},
       {{"frobnicate"}, "unknown command \"frobnicate\"; see `holdfast help`"},
+      {{"jobs ls"}, "unknown command \"jobs ls\""},
+      {{""}, "unknown command \"\"; "},
       {{"run", "--tll", "5s", "k", "true"},
        "unknown option \"--tll\" for run; did you mean --ttl? see `holdfast help run`"},
       {{"run", "--tll=5s", "k", "true"}, "did you mean --ttl? "},

@@ -59,9 +59,8 @@ class Scan {
   Words rest() const { return {words_.begin() + static_cast<std::ptrdiff_t>(next_), words_.end()}; }
 
   bool descend() {
-    const std::string name(out_.command->name);
-    const CommandSpec* const below = find_command((name.empty() ? "" : name + " ") + words_[next_]);
-    if (below == nullptr || below == out_.command) return false;
+    const CommandSpec* const below = find_below(*out_.command, words_[next_]);
+    if (below == nullptr) return false;
     out_.command = below;
     out_.ours.push_back(take());
     return true;
@@ -268,9 +267,9 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
   }
 }
 
-std::string suggested_command(const std::string& word, const CommandSpec& above) {
+std::string suggested_command(const std::string& word, const CommandSpec& group) {
   Words known;
-  for (const CommandSpec* const command : commands_below(above)) {
+  for (const CommandSpec* const command : commands_below(group)) {
     const std::string name(last_word(*command));
     std::istringstream others{std::string(command->other_names)};
     for (std::string other; others >> other;) {

@@ -31,6 +31,6 @@ using FillIn = std::function<void(Given& given)>;
 Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& fill_in = {});
 
 // The continuation of a sentence about a word that is not a command: "; did you mean run? ".
-std::string suggested_command(const std::string& word, const CommandSpec& above);
+std::string suggested_command(const std::string& word, const CommandSpec& group);
 
 }  // namespace holdfast::cli

@@ -29,9 +29,9 @@ std::vector<Offer> offers_of(const Words& words, const std::string& lead) {
   return offers;
 }
 
-std::vector<Offer> commands_offered(const CommandSpec& above) {
+std::vector<Offer> commands_offered(const CommandSpec& group) {
   std::vector<Offer> offers;
-  for (const CommandSpec* const command : commands_below(above))
+  for (const CommandSpec* const command : commands_below(group))
     offers.push_back({std::string(last_word(*command)), std::string(command->purpose)});
   return offers;
 }
@@ -99,15 +99,14 @@ class TypedLine {
 
   // Goes on behind a word.  False: it is CMD.
   bool read(const std::string& word) {
-    const CommandSpec* const below =
-        find_command(command_->name.empty() ? word : std::string(command_->name) + " " + word);
+    const CommandSpec* const below = find_below(*command_, word);
     if (!options_ended_ && word == "--")
       options_ended_ = true;
     else if (!options_ended_ && word.starts_with("--store="))
       store_ = word.substr(word.find('=') + 1);
     else if (!options_ended_ && word.size() > 1 && word[0] == '-')
       return true;
-    else if (below != nullptr && below != command_)
+    else if (below != nullptr)
       command_ = below;
     else if (next_argument() == "CMD")
       return false;
@@ -146,8 +145,8 @@ class TypedLine {
     if (name == "CMD") return {.kind = Completion::Kind::command, .cmd = line_.size() - 1};
     if (name == "COMMAND") return {.offers = commands_offered(commands::program)};
     if (name == "SUBCOMMAND") {
-      const CommandSpec* const above = find_command(words_.front());
-      return {.offers = above == nullptr ? std::vector<Offer>() : commands_offered(*above)};
+      const CommandSpec* const group = find_below(commands::program, words_.front());
+      return {.offers = group == nullptr ? std::vector<Offer>() : commands_offered(*group)};
     }
     if (name == "bash|zsh|fish") return {.offers = {{"bash"}, {"zsh"}, {"fish"}}};
     return completion_of_name(name, "", current);

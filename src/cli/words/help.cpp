@@ -21,7 +21,7 @@ Help help_of(const Given& given) {
   const CommandSpec* topic = &commands::program;
   for (const std::string& word : given.words) {
     const std::string name(topic->name);
-    const CommandSpec* const below = find_command((name.empty() ? "" : name + " ") + word);
+    const CommandSpec* const below = find_below(*topic, word);
     if (below == nullptr)
       refuse("unknown command " + shown(word) + (name.empty() ? "" : " of " + name) +
              suggested_command(word, *topic) + "see `holdfast help" + (name.empty() ? "" : " " + name) + "`");

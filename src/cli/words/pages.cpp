@@ -20,9 +20,9 @@ std::string written(const OptionSpec& option) {
   return std::string(option.names) + (option.value.empty() ? "" : " " + std::string(option.value));
 }
 
-std::string list_of_commands(const CommandSpec& above) {
+std::string list_of_commands(const CommandSpec& group) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const CommandSpec* const command : commands_below(above))
+  for (const CommandSpec* const command : commands_below(group))
     rows.emplace_back(last_word(*command), command->purpose);
   return rows.empty() ? "" : two_columns(rows) + "\n";
 }
@@ -106,9 +106,9 @@ std::string options(const CommandSpec& command) {
 }
 
 // All commands below it, also the commands of those.
-std::string commands_of_page(const CommandSpec& above) {
+std::string commands_of_page(const CommandSpec& group) {
   std::string text;
-  for (const CommandSpec* const command : commands_below(above))
+  for (const CommandSpec* const command : commands_below(group))
     text += ".TP\n" + bold(title_of(*command)) + "(1)\n" + plain(command->purpose) + ".\n" +
             commands_of_page(*command);
   return text;
@@ -182,9 +182,7 @@ std::string man_page(const CommandSpec& command) {
   text += synopsis(command) + description(command) + (below.empty() ? "" : heading("COMMANDS") + below);
   text += options(command) + heading("EXAMPLES") + paragraphs(command, true);
   if (name.empty()) return text;
-  const std::size_t space = name.find(' ');
-  const CommandSpec* const above = find_command(space == std::string::npos ? "" : name.substr(0, space));
-  return text + heading("SEE ALSO") + bold(title_of(*above)) + "(1)\n";
+  return text + heading("SEE ALSO") + bold(title_of(above(command))) + "(1)\n";
 }
 
 }  // namespace holdfast::cli

@@ -33,12 +33,6 @@ std::string bare(std::string word) {
   return word;
 }
 
-// "jobs" of "jobs ls"; empty of "ls".
-std::string_view above(std::string_view name) {
-  const std::size_t space = name.find(' ');
-  return space == std::string_view::npos ? std::string_view() : name.substr(0, space);
-}
-
 }  // namespace
 
 Given::Given(const CommandSpec& of) : command(&of) {
@@ -55,6 +49,8 @@ std::size_t Given::index_of(std::string_view option) const {
 }
 
 bool Given::flag(std::string_view option) const {
+  (void)index_of(option);
+  // `version` has a --verbose of its own beside the global one.
   return std::any_of(values.begin(), values.end(),
                      [&](const Value& value) { return value.flag && is_named(*value.option, option); });
 }
@@ -130,19 +126,27 @@ std::vector<Argument> arguments_of(const CommandSpec& command) {
   return arguments;
 }
 
-const CommandSpec* find_command(std::string_view name) {
-  for (const CommandSpec* const command : all_commands) {
-    if (command->name == name) return command;
+std::vector<const CommandSpec*> commands_below(const CommandSpec& command) {
+  std::vector<const CommandSpec*> below;
+  for (const CommandSpec* const other : all_commands) {
+    if (other != &command && !other->hidden && &above(*other) == &command) below.push_back(other);
+  }
+  return below;
+}
+
+const CommandSpec* find_below(const CommandSpec& command, std::string_view word) {
+  for (const CommandSpec* const other : all_commands) {
+    if (other != &command && &above(*other) == &command && last_word(*other) == word) return other;
   }
   return nullptr;
 }
 
-std::vector<const CommandSpec*> commands_below(const CommandSpec& command) {
-  std::vector<const CommandSpec*> below;
+const CommandSpec& above(const CommandSpec& command) {
+  const std::size_t space = command.name.find(' ');
   for (const CommandSpec* const other : all_commands) {
-    if (other != &command && !other->hidden && above(other->name) == command.name) below.push_back(other);
+    if (space != std::string_view::npos && other->name == command.name.substr(0, space)) return *other;
   }
-  return below;
+  return commands::program;
 }
 
 std::string_view last_word(const CommandSpec& command) {

@@ -38,7 +38,7 @@ using Action = std::function<int(const Common&)>;
 
 struct OptionSpec {
   std::string_view names;                // "-w,--wait"
-  std::string_view value = {};           // "DURATION"; empty: it takes no value
+  std::string_view value;                // "DURATION"; empty: it takes no value
   std::string_view does;                 // one line
   Words (*choices)() = nullptr;          // the words that it takes; null: anything
   std::string (*filled_in)() = nullptr;  // replaces "{}" in `does`
@@ -65,8 +65,8 @@ struct CommandSpec {
   std::span<const Instead> instead = {};
   StoreUse store = StoreUse::opened;
   bool takes_store = true;   // --store may be given
-  bool takes_json = true;    // --json and --quiet: whether its page lists them; they may be given to all
-  bool takes_quiet = false;  //
+  bool takes_json = true;    // its page lists --json, which may be given to all
+  bool takes_quiet = false;  // the same for --quiet
   bool configured = false;   // a configuration may set some of its options
   bool hidden = false;       // not listed
 };
@@ -77,8 +77,8 @@ Action reads(const Given& given) {
   return [command = read(given)](const Common& common) { return execute(command, common); };
 }
 
-// The options and words of one command line.  An option is asked for by its long name, "--wait", and must be
-// one of the command's or a global one.
+// The options and words of one command line.  An option is asked for by its long name, "--wait".  It is one
+// of the command's or a global one; otherwise std::logic_error is thrown.
 struct Given {
   explicit Given(const CommandSpec& command);
 
@@ -126,10 +126,12 @@ struct Argument {
 // If one is CMD it is the last: what follows is CMD's own.
 std::vector<Argument> arguments_of(const CommandSpec& command);
 
-// The command of that whole name; null: there is none.
-const CommandSpec* find_command(std::string_view name);
 // Those directly below it, without the hidden ones.
 std::vector<const CommandSpec*> commands_below(const CommandSpec& command);
+// The one that `word` names there, also a hidden one; null: none.
+const CommandSpec* find_below(const CommandSpec& command, std::string_view word);
+// What it is below: `jobs` of "jobs ls", the program of "ls".
+const CommandSpec& above(const CommandSpec& command);
 // "ls" of "jobs ls".
 std::string_view last_word(const CommandSpec& command);
 
