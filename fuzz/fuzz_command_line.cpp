@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/commands.h"
+#include "cli/run/run.h"
 #include "cli/words/command_line.h"
 #include "fuzz/target.h"
 
@@ -47,13 +49,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     require(detail.find(canary) == std::string::npos, "no password in an error", detail);
     return 0;
   }
-  if (const auto* run = std::get_if<cli::Run>(&parsed->command)) {
-    require(!run->command.empty() && !run->command.front().empty(), "run has a CMD");
-    require(run->busy_code >= 0 && run->busy_code <= 255, "an exit code is a byte");
-    require(!run->key.empty() && run->key.size() <= 512 && is_utf8(run->key), "a key was checked");
+  if (parsed->given.command == &cli::commands::run) {
+    const cli::Run run = cli::run_of(parsed->given);
+    require(!run.command.empty() && !run.command.front().empty(), "run has a CMD");
+    require(run.busy_code >= 0 && run.busy_code <= 255, "an exit code is a byte");
+    require(!run.key.empty() && run.key.size() <= 512 && is_utf8(run.key), "a key was checked");
     // CMD's words are the last ones, as they were given.
-    require(run->command.size() < words.size() &&
-                std::equal(run->command.rbegin(), run->command.rend(), words.rbegin()),
+    require(run.command.size() < words.size() &&
+                std::equal(run.command.rbegin(), run.command.rend(), words.rbegin()),
             "CMD is untouched");
   }
   return 0;

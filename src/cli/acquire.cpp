@@ -6,8 +6,24 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/run/wait_for_lease.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
+namespace {
+
+constexpr OptionSpec acquire_options[] = {nonblock_option, wait_option, ttl_option, owner_option,
+                                          note_option};
+
+struct Acquire {
+  std::string key;
+  AcquireOptions options;
+};
+
+Acquire acquire_of(const Given& given) {
+  Acquire acquire{key_of(given), acquire_options_of(given)};
+  acquire.options.detached = true;
+  return acquire;
+}
 
 int execute(const Acquire& command, const Common& common) {
   Signals signals;
@@ -31,5 +47,25 @@ int execute(const Acquire& command, const Common& common) {
     (void)lease.try_release();
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::acquire{
+    .name = "acquire",
+    .usage = "[OPTION]... KEY",
+    .purpose = "Acquire KEY and keep it, for scripts",
+    .options = acquire_options,
+    .more =
+        R"(Prints owner and token. The lease is detached: it lasts until it is released or its ttl has passed, even if this
+process ends; with --ttl never, until it is released. Without -n and -w it waits forever for a busy key, but only 10 s
+for a store that cannot be reached.
+
+  holdfast acquire deploy --owner "$USER" --ttl 10m -w 30s
+  holdfast acquire maintenance --owner ops --ttl never -n)",
+    .read = reads<acquire_of>,
+    .other_names = "lock",
+    .takes_quiet = true,
+    .configured = true,
+};
 
 }  // namespace holdfast::cli

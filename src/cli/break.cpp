@@ -6,8 +6,35 @@
 #include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
+#include "cli/words/values.h"
+#include "core/check.h"
 
 namespace holdfast::cli {
+namespace {
+
+constexpr OptionSpec break_options[] = {
+    {"--token", "TOKEN", "the token of the lease to break, as shown by holdfast show"},
+    {"--reason", "TEXT", "why; it is recorded, and shown to the holder"},
+};
+
+struct Break {
+  std::string key;
+  Token token{};
+  std::string reason;
+};
+
+Break break_of(const Given& given) {
+  Break command{key_of(given), {}, given.text("--reason").value_or("")};
+  const Text token = given.text("--token");
+  if (!token)
+    refuse("--token is missing; `holdfast show " + printable(command.key) +
+           "` shows the token of the lease that is held now");
+  command.token = token_of("--token ", *token, "`holdfast show` shows");
+  if (command.reason.empty())
+    refuse("--reason is missing; say why you break the lease: the holder will see it");
+  core::check_words(command.reason, "the reason").value();
+  return command;
+}
 
 int execute(const Break& command, const Common& common) {
   auto found_store = find_store(common);
@@ -29,5 +56,23 @@ int execute(const Break& command, const Common& common) {
                : "the old holder may run until its next renewal (at most ttl/3); stop it if you can");
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::break_lease{
+    .name = "break",
+    .usage = "[OPTION]... KEY --token TOKEN --reason TEXT",
+    .purpose = "Take a lease away from its holder",
+    .options = break_options,
+    .more =
+        R"(Only if KEY is still held with TOKEN; otherwise nothing is changed, and the exit code is 76. The store records who
+did it and why, and the holder learns of it at its next renewal, after at most a third of its ttl. Until then the holder
+continues, and somebody else may be granted KEY. If there is time, stop the process instead.
+
+  holdfast show nightly
+  holdfast break nightly --token 1763193600000000 --reason "its host is gone")",
+    .read = reads<break_of>,
+    .other_names = "steal",
+};
 
 }  // namespace holdfast::cli

@@ -6,7 +6,6 @@
 #include "base/fd.h"
 #include "base/time.h"
 #include "cli/output.h"
-#include "core/timing.h"
 #include "holdfast/options.h"
 
 namespace holdfast::cli {
@@ -50,8 +49,9 @@ bool ConnectRetry::pause(const Error& error) {
   }
   Wakeup wakeup;
   const std::stop_callback wake(stop_, [&] { wakeup.ring(); });
-  const Millis length = core::backoff(first_pause, longest_pause, pauses_++);
-  wakeup.wait(std::min(end, clamped_add(now, core::scaled(length, 0.75 + jitter_.fraction() / 4))));
+  const Millis length = std::min(longest_pause, first_pause * (1 << std::min(pauses_++, 16)));
+  const auto jittered = std::chrono::floor<Millis>(length * (0.75 + jitter_.fraction() / 4));
+  wakeup.wait(std::min(end, clamped_add(now, jittered)));
   return !stop_.stop_requested();
 }
 

@@ -4,7 +4,7 @@
 #include "base/process.h"
 #include "base/time.h"
 #include "cli/see/describe.h"
-#include "cli/words/given.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
 namespace {

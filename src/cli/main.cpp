@@ -9,34 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/setup/store_url.h"
-#include "cli/words/given.h"
+#include "cli/words/command_line.h"
 
 namespace holdfast::cli {
 namespace {
 
-bool uses_store_settings(const Command& command) {
-  return !std::holds_alternative<Version>(command) && !std::holds_alternative<Help>(command) &&
-         !std::holds_alternative<Fence>(command);
-}
-
-// `config` shows the settings of the store, and reads no secret for that.
-bool needs_store(const Command& command) { return !std::holds_alternative<Config>(command); }
-
-// CMD, or the program of a job, writes to our stdout.
-bool lends_stdout(const CommandLine& line) {
-  return std::holds_alternative<Run>(line.command) || std::holds_alternative<Fence>(line.command) ||
-         (std::holds_alternative<JobsWork>(line.command) && !line.common.json);
-}
-
-void choose(Setup& setup, const StoreWord& given, const Command& command) {
+void choose(Setup& setup, const StoreWord& given, StoreUse use) {
   auto choice = choose_store(given, setup.configuration);
   if (choice)
     setup.store = *std::move(choice);
-  else if (needs_store(command))
+  else if (use == StoreUse::opened)
     throw_failure(std::move(choice).error());
   else
     setup.no_store = std::move(choice).error();
@@ -58,22 +43,22 @@ class LazyConfiguration {
 int holdfast_main(std::span<char* const> argv) {
   LazyConfiguration configuration;
   std::vector<Entry> filled_in;
-  auto parsed = parse_command_line(argv, [&](const std::string& command, Given& given) {
-    filled_in = substitute(configuration.get(), command, given);
-  });
+  auto parsed =
+      parse_command_line(argv, [&](Given& given) { filled_in = substitute(configuration.get(), given); });
   if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
-  if (lends_stdout(*parsed)) discard_closed_stdout();
   try {
     Setup setup;
+    Common common = parsed->common;
     hide_secrets_of(parsed->stores, argv);
-    const std::optional<std::string> inherited = take_from_environment();
-    if (uses_store_settings(parsed->command)) {
+    common.inherited = take_from_environment();
+    const StoreUse use = parsed->given.command->store;
+    if (use != StoreUse::none) {
       setup.configuration = configuration.get();
-      choose(setup, store_word(parsed->common.store, inherited, setup.configuration), parsed->command);
-      if (needs_store(parsed->command)) parsed->common.store = url_of(setup.store).value();
-      parsed->common.setup = &setup;
+      choose(setup, store_word(common.store, common.inherited, setup.configuration), use);
+      if (use == StoreUse::opened) common.store = url_of(setup.store).value();
+      common.setup = &setup;
     }
-    return std::visit([&](const auto& command) { return execute(command, parsed->common); }, parsed->command);
+    return parsed->action(common);
   } catch (const Failure& failure) {
     return fail(failure.error());
   } catch (const std::exception& e) {  // out of memory, descriptors or processes

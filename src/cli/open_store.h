@@ -6,7 +6,7 @@
 #pragma once
 #include <memory>
 
-#include "cli/words/command_line.h"
+#include "cli/words/spec.h"
 #include "holdfast/admin.h"
 #include "holdfast/client.h"
 #include "holdfast/spi/job_engine.h"

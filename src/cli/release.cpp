@@ -5,9 +5,21 @@
 #include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
 namespace {
+
+constexpr OptionSpec release_options[] = {
+    {"--owner", "OWNER", "the owner that holds the lease"},
+};
+
+struct Release {
+  std::string key;
+  std::string owner;
+};
+
+Release release_of(const Given& given) { return {key_of(given), owner_of(given)}; }
 
 struct Verdict {
   int code;
@@ -32,8 +44,6 @@ Verdict verdict_of(Released released, const std::string& key, const std::string&
   return {exit_lost, ""};
 }
 
-}  // namespace
-
 int execute(const Release& command, const Common& common) {
   auto client = open_used_store(common);
   if (!client) return fail(client.error());
@@ -48,5 +58,22 @@ int execute(const Release& command, const Common& common) {
   if (verdict.code != exit_ok) complain(verdict.sentence);
   return verdict.code;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::release{
+    .name = "release",
+    .usage = "[OPTION]... KEY --owner OWNER",
+    .purpose = "Release a lease",
+    .options = release_options,
+    .more =
+        R"(Exit code 0 if KEY was held, was already released or had expired; 76 if somebody else was granted it since, if an
+operator broke the lease, or if OWNER never held it.
+
+  holdfast release deploy --owner "$USER"
+  holdfast release maintenance --owner ops --json)",
+    .read = reads<release_of>,
+    .other_names = "unlock",
+};
 
 }  // namespace holdfast::cli

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/run/run.h"
+#include "cli/words/values.h"
 #include "tests/cli/parse.h"
 
 namespace holdfast::cli {
@@ -9,7 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 // ---- where `run` finds its key, its options and CMD
 
@@ -66,7 +67,7 @@ TEST(CommandLine, every_shape_of_run_is_understood) {
     SCOPED_TRACE(::testing::PrintToString(shape.words));
     const auto line = parse(shape.words);
     ASSERT_TRUE(line) << line.error().detail;
-    const cli::Run& run = std::get<cli::Run>(line->command);
+    const cli::Run run = run_of(line->given);
     EXPECT_EQ(run.key, shape.key);
     EXPECT_EQ(run.command, shape.cmd);
     EXPECT_EQ(run.options.wait, shape.wait);
@@ -90,35 +91,25 @@ TEST(CommandLine, global_options_may_stand_before_and_behind_the_command) {
 TEST(CommandLine, run_takes_owner_note_and_exit_code) {
   const auto line = parse({"run", "k", "--owner", "me", "--note", "why not", "-E", "0", "cmd"});
   ASSERT_TRUE(line) << line.error().detail;
-  const cli::Run& run = std::get<cli::Run>(line->command);
+  const cli::Run run = run_of(line->given);
   EXPECT_EQ(run.options.owner(), "me");
   EXPECT_EQ(run.options.note, "why not");
   EXPECT_EQ(run.busy_code, 0);
   EXPECT_FALSE(run.options.detached);
 }
 
-TEST(CommandLine, acquire_is_detached_and_waits_for_ever_by_default) {
-  const auto line = parse({"acquire", "k"});
-  ASSERT_TRUE(line) << line.error().detail;
-  EXPECT_TRUE(std::get<Acquire>(line->command).options.detached);
-  EXPECT_EQ(std::get<Acquire>(line->command).options.wait, forever);
-  EXPECT_EQ(std::get<Acquire>(parse({"acquire", "-n", "k"})->command).options.wait, 0s);
+TEST(CommandLine, acquire_waits_for_ever_by_default) {
+  const auto line = parse({"acquire", "k"}), at_once = parse({"acquire", "-n", "k"});
+  ASSERT_TRUE(line && at_once);
+  EXPECT_EQ(acquire_options_of(line->given).wait, forever);
+  EXPECT_EQ(acquire_options_of(at_once->given).wait, 0s);
 }
 
-TEST(CommandLine, renew_restarts_or_extends) {
-  const auto restart = parse({"renew", "k", "--owner", "me", "--ttl", "1m"});
-  ASSERT_TRUE(restart) << restart.error().detail;
-  EXPECT_EQ(std::get<Renew>(restart->command).ttl, 1min);
-  EXPECT_FALSE(std::get<Renew>(restart->command).extend);
-  const auto extend = parse({"renew", "--by", "5m", "k", "--owner", "me"});
-  ASSERT_TRUE(extend) << extend.error().detail;
-  EXPECT_EQ(std::get<Renew>(extend->command).ttl, 5min);
-  EXPECT_TRUE(std::get<Renew>(extend->command).extend);
-}
-
-TEST(CommandLine, ls_needs_no_prefix) {
-  EXPECT_EQ(std::get<Ls>(parse({"ls"})->command).prefix, "");
-  EXPECT_EQ(std::get<Ls>(parse({"ls", "a/"})->command).prefix, "a/");
+TEST(CommandLine, a_command_that_asks_for_an_option_it_does_not_have_is_noticed) {
+  const auto line = parse({"ls", "a/"});
+  ASSERT_TRUE(line);
+  EXPECT_THROW(line->given.text("--ttl"), std::logic_error);
+  EXPECT_THROW(line->given.flag("--nonblock"), std::logic_error);
 }
 
 TEST(CommandLine, an_address_in_a_wrong_place_does_not_show_its_password) {

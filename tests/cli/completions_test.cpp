@@ -51,6 +51,13 @@ class Shells : public Home {
     EXPECT_EQ(process.err(), "");
     return process.out();
   }
+  // The holdfast of PATH is then this line of a script, and the real one behind it.
+  void call_before_holdfast(const std::string& line) {
+    std::filesystem::create_directory(path("bin"));
+    std::ofstream(path("bin/holdfast")) << "#!/bin/sh\n" << line << "\nexec " HOLDFAST_BINARY " \"$@\"\n";
+    std::filesystem::permissions(path("bin/holdfast"), std::filesystem::perms::owner_all);
+    environment_["PATH"] = path("bin") + ":/usr/bin:/bin";
+  }
   // Keys are asked for only so long as one waits at a prompt, which a busy machine may exceed: then one types
   // it again.  `all` is what is offered if it is fish, and else what the line becomes.
   static void expect_in_time(const std::function<std::string()>& type, const std::string& all) {
@@ -145,17 +152,37 @@ TEST_P(EachShell, makes_no_store_by_completing) {
 }
 
 TEST_P(EachShell, does_not_wait_for_a_store_that_does_not_answer) {
-  std::filesystem::create_directory(path("bin"));
-  std::ofstream(path("bin/holdfast"))
-      << "#!/bin/sh\n[ \"$1\" != ls ] || exec sleep 1000\nexec " HOLDFAST_BINARY " \"$@\"\n";
-  std::filesystem::permissions(path("bin/holdfast"), std::filesystem::perms::owner_all);
-  environment_["PATH"] = path("bin") + ":/usr/bin:/bin";
+  call_before_holdfast("[ \"$1\" != __complete ] || exec sleep 1000");
   const std::string name = GetParam();
   if (name == "fish") {
     EXPECT_EQ(fish("holdfast show x"), "");
   } else {
     Process process = shell(name);
     EXPECT_EQ(completed(process, "holdfast show x"), "<show><x>");
+  }
+}
+
+// Everybody can read the arguments of a process.
+TEST_P(EachShell, does_not_show_a_password_that_stands_on_the_line) {
+  call_before_holdfast("[ \"$1\" != __complete ] || echo \"$@\" >>called");
+  const std::string name = GetParam(), line = "holdfast --store redis://:canary@localhost:1 show x";
+  if (name == "fish") {
+    EXPECT_EQ(fish(line), "");
+  } else {
+    Process process = shell(name);
+    EXPECT_EQ(completed(process, line), "<--store><redis://:canary@localhost:1><show><x>");
+  }
+  EXPECT_THAT(text_of("called"), MatchesRegex("(__complete\n)+"));
+}
+
+TEST_P(EachShell, asks_no_store_whose_name_the_shell_would_change_first) {
+  ASSERT_EQ(holdfast({"--store", "sqlite:$X.db", "acquire", "k", "--owner", "me", "--ttl", "1h"}).code, 0);
+  const std::string name = GetParam();
+  if (name == "fish") {
+    EXPECT_EQ(fish("holdfast --store sqlite:$X.db show "), "");
+  } else {
+    Process process = shell(name);
+    EXPECT_EQ(completed(process, "holdfast --store sqlite:$X.db show "), "<--store><sqlite:.db><show>");
   }
 }
 

@@ -5,9 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/run/run.h"
 #include "cli/setup/secrets.h"
-#include "cli/words/command_line.h"
-#include "cli/words/given.h"
+#include "cli/words/values.h"
+#include "tests/cli/parse.h"
 
 namespace holdfast::cli {
 namespace {
@@ -85,22 +86,17 @@ TEST(Configuration, names_of_stores_are_the_user_s_before_the_machine_s) {
 
 // ---- what is not given is filled in
 
-Result<CommandLine> parsed_with(const std::string& text, Words words) {
+Result<CommandLine> parsed_with(const std::string& text, const Words& words) {
   const Configuration configuration{{file_of(text)}};
-  words.insert(words.begin(), "holdfast");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
   std::vector<Entry> filled;
-  auto line = parse_command_line(argv, [&](const std::string& command, Given& given) {
-    filled = substitute(configuration, command, given);
-  });
+  auto line = parse(words, [&](Given& given) { filled = substitute(configuration, given); });
   if (!line) return blamed(std::move(line).error(), filled);
   return line;
 }
 Run run_with(const std::string& text, const Words& words) {
   auto line = parsed_with(text, words);
   EXPECT_TRUE(line) << line.error().detail;
-  return line ? std::get<Run>(line->command) : Run{};
+  return line ? run_of(line->given) : Run{};
 }
 
 constexpr const char* everything =
@@ -135,23 +131,19 @@ TEST(Configuration, the_command_line_comes_before_it) {
 TEST(Configuration, of_acquire_is_only_what_acquire_knows) {
   const auto line = parsed_with(everything, {"acquire", "k"});
   ASSERT_TRUE(line);
-  const Acquire& acquire = std::get<Acquire>(line->command);
-  EXPECT_EQ(acquire.options.ttl, 1min);
-  EXPECT_EQ(acquire.options.wait, 2min);
-  EXPECT_EQ(acquire.options.note, "n");
+  const AcquireOptions options = acquire_options_of(line->given);
+  EXPECT_EQ(options.ttl, 1min);
+  EXPECT_EQ(options.wait, 2min);
+  EXPECT_EQ(options.note, "n");
 }
 
 TEST(Configuration, other_commands_do_not_ask_it) {
   const auto line = parsed_with(everything, {"renew", "k", "--owner", "me"});
   ASSERT_TRUE(line);
-  EXPECT_EQ(std::get<Renew>(line->command).ttl, 30s);
-  for (const Words& words : {Words{"help"}, Words{"run", "--help"}, Words{"version"}, Words{"ls"}}) {
-    Words argv_words = words;
-    argv_words.insert(argv_words.begin(), "holdfast");
-    std::vector<char*> argv;
-    for (std::string& word : argv_words) argv.push_back(word.data());
-    EXPECT_TRUE(parse_command_line(argv, [](const std::string&, Given&) { FAIL(); }));
-  }
+  EXPECT_EQ(line->given.text("--ttl"), std::nullopt);
+  for (const Words& words : {Words{"help"}, Words{"run", "--help"}, Words{"version"}, Words{"ls"},
+                             Words{"run", "--version", "k", "true"}})
+    EXPECT_TRUE(parse(words, [](Given&) { FAIL(); }));
 }
 
 TEST(Configuration, a_kill_after_is_measured_by_the_ttl_that_it_meets) {
@@ -181,7 +173,7 @@ TEST(Configuration, what_it_sets_can_be_unset) {
 TEST(Configuration, what_holds_if_nobody_says_can_be_written) {
   for (const Setting& setting : settings) {
     SCOPED_TRACE(setting.name);
-    const std::string quote = setting.into == nullptr ? "" : "'";
+    const std::string quote = setting.is_flag() ? "" : "'";
     const std::string value = quote + std::string(setting.otherwise) + quote;
     EXPECT_TRUE(parse_config("[defaults]\n" + std::string(setting.name) + " = " + value, "/u"));
   }

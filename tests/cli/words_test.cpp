@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Suggestions for mistyped words, the help pages, and the option table.
+// Suggestions for mistyped words, the pages, and what shells are offered.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
+#include <map>
 #include <sstream>
 
-#include "cli/words/choices.h"
-#include "cli/words/completions.h"
-#include "cli/words/given.h"
-#include "cli/words/help.h"
+#include "cli/commands.h"
+#include "cli/words/complete.h"
 #include "cli/words/nearest.h"
-#include "cli/words/option_table.h"
+#include "cli/words/pages.h"
 #include "tests/cli/parse.h"
 
 namespace holdfast::cli {
@@ -22,11 +19,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Table whole_table() {
-  Given given;
-  CLI::App app("", "holdfast");
-  build_options(app, given);
-  return table_of(app);
+// With the program itself.
+std::vector<const CommandSpec*> shown_commands() {
+  std::vector<const CommandSpec*> all(std::begin(all_commands), std::end(all_commands));
+  std::erase_if(all, [](const CommandSpec* command) { return command->hidden; });
+  return all;
+}
+
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 // ---- the nearest word
@@ -64,6 +66,8 @@ TEST(Nearest, near_words_get_a_suggestion_and_far_ones_do_not) {
   } const rows[] = {
       {{"rnu", "k", "--", "true"}, "unknown command \"rnu\"; did you mean run? see `holdfast help`"},
       {{"frobnicate"}, "unknown command \"frobnicate\"; see `holdfast help`"},
+      {{"jobs ls"}, "unknown command \"jobs ls\""},
+      {{""}, "unknown command \"\"; "},
       {{"run", "--tll", "5s", "k", "true"},
        "unknown option \"--tll\" for run; did you mean --ttl? see `holdfast help run`"},
       {{"run", "--tll=5s", "k", "true"}, "did you mean --ttl? "},
@@ -110,16 +114,24 @@ TEST(Nearest, near_words_get_a_suggestion_and_far_ones_do_not) {
 }
 
 TEST(Choices, each_may_be_given) {
-  for (const std::string& sort : choices_of("--sort")) EXPECT_TRUE(parse({"ls", "--sort", sort})) << sort;
-  for (const std::string& what : choices_of("--on-lost"))
-    EXPECT_TRUE(parse({"run", "--on-lost", what == "exec:" ? "exec:program" : what, "k", "true"})) << what;
-  for (const char* const option : {"--unique", "--on-conflict"}) {
-    for (const std::string& word : choices_of(option))
-      EXPECT_TRUE(parse({"jobs", "enqueue", "X", option, word})) << word;
+  const std::map<std::string_view, Words> words_of_line = {
+      {"run", {"k", "true"}}, {"ls", {}}, {"fence", {}}, {"jobs enqueue", {"X"}}, {"jobs ls", {}}};
+  std::size_t tried = 0;
+  for (const CommandSpec* const command : shown_commands()) {
+    for (const OptionSpec& option : command->options) {
+      if (option.choices == nullptr) continue;
+      for (const std::string& word : option.choices()) {
+        Words line = words_of(std::string(command->name));
+        line.insert(line.end(), {names_of(option).back(), word == "exec:" ? "exec:program" : word});
+        const Words& rest = words_of_line.at(command->name);
+        line.insert(line.end(), rest.begin(), rest.end());
+        EXPECT_TRUE(parse(line)) << ::testing::PrintToString(line);
+        ++tried;
+      }
+    }
   }
-  for (const std::string& state : choices_of("--state"))
-    EXPECT_TRUE(parse({"jobs", "ls", "--state", state})) << state;
-  for (const std::string& shell : choices_of("SHELL")) EXPECT_TRUE(parse({"completions", shell})) << shell;
+  EXPECT_GE(tried, 20U);
+  for (const char* const shell : {"bash", "zsh", "fish"}) EXPECT_TRUE(parse({"completions", shell})) << shell;
 }
 
 // ---- pages
@@ -148,11 +160,6 @@ Words lines_of(const std::string& text) {
   return lines;
 }
 
-Words words_of(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
 // As a shell would, in which HOLDFAST_TOKEN is set, up to where the command ends: at |, >, && or ||.
 Words shell_words(const std::string& line) {
   Words words;
@@ -172,21 +179,19 @@ Words shell_words(const std::string& line) {
 }
 
 // What has a dozen options does not fit the smallest of screens.
-std::ptrdiff_t most_lines(const std::string& command) {
+std::ptrdiff_t most_lines(std::string_view command) {
   const bool long_one =
       command.empty() || command == "run" || command == "jobs enqueue" || command == "jobs work";
   return long_one ? 40 : 24;
 }
 
 TEST(Pages, each_fits_a_screen_and_has_two_examples_that_are_understood) {
-  for (const CommandEntry& command : whole_table()) {
-    SCOPED_TRACE(command.name);
-    Words asked = words_of(command.name);
+  for (const CommandSpec* const command : shown_commands()) {
+    SCOPED_TRACE(command->name);
+    Words asked = words_of(std::string(command->name));
     asked.insert(asked.begin(), "help");
-    const auto page = parse(asked);
-    ASSERT_TRUE(page) << page.error().detail;
-    const Words lines = lines_of(std::get<Help>(page->command).text);
-    EXPECT_LE(static_cast<std::ptrdiff_t>(lines.size()), most_lines(command.name));
+    const Words lines = lines_of(printed(parse(asked)));
+    EXPECT_LE(static_cast<std::ptrdiff_t>(lines.size()), most_lines(command->name));
     int examples = 0;
     for (const std::string& line : lines) {
       EXPECT_LE(line.size(), screen_width) << line;
@@ -203,27 +208,25 @@ TEST(Pages, each_fits_a_screen_and_has_two_examples_that_are_understood) {
 
 TEST(Pages, every_command_has_one_and_is_listed) {
   std::size_t commands = 0;
-  for (const CommandEntry& command : whole_table()) {
-    if (command.name.empty()) continue;
-    SCOPED_TRACE(command.name);
+  for (const CommandSpec* const command : shown_commands()) {
+    if (command->name.empty()) continue;
+    SCOPED_TRACE(command->name);
     ++commands;
-    Words by_word = words_of(command.name), by_option = by_word, list = by_word;
+    const std::string name(command->name);
+    Words by_word = words_of(name), by_option = by_word, list = by_word;
     by_word.insert(by_word.begin(), "help");
     by_option.emplace_back("--help");
     list.back() = "--help";  // of the program, or of what it is below
-    const auto page = parse(by_word), same = parse(by_option), above = parse(list);
-    ASSERT_TRUE(page && same && above);
-    EXPECT_THAT(std::get<Help>(page->command).text, HasSubstr("usage: holdfast " + command.name));
-    EXPECT_EQ(std::get<Help>(page->command).text, std::get<Help>(same->command).text);
-    EXPECT_THAT(std::get<Help>(above->command).text, HasSubstr("\n  " + by_word.back() + " "));
+    const std::string page = printed(parse(by_word));
+    EXPECT_THAT(page, HasSubstr("usage: holdfast " + name));
+    EXPECT_EQ(page, printed(parse(by_option)));
+    EXPECT_THAT(printed(parse(list)), HasSubstr("\n  " + by_word.back() + " "));
   }
   EXPECT_GE(commands, 20U);
 }
 
 TEST(Pages, what_does_nothing_for_a_command_is_not_offered) {
-  const auto page = [](const char* command) {
-    return std::get<Help>(parse({command, "--help"})->command).text;
-  };
+  const auto page = [](const char* command) { return printed(parse({command, "--help"})); };
   for (const char* const silent : {"run", "wait", "fence"})
     EXPECT_THAT(page(silent), Not(HasSubstr("--json"))) << silent;
   EXPECT_THAT(page("fence"), Not(HasSubstr("--store ")));
@@ -236,55 +239,127 @@ TEST(Pages, what_does_nothing_for_a_command_is_not_offered) {
 }
 
 TEST(Pages, run_names_all_that_its_command_finds) {
-  const std::string page = std::get<Help>(parse({"help", "run"})->command).text;
+  const std::string page = printed(parse({"help", "run"}));
   for (const char* const name : {"HOLDFAST_KEY", "_TOKEN", "_OWNER", "_DEADLINE", "_STORE"})
     EXPECT_THAT(page, HasSubstr(name));
 }
 
 TEST(Pages, each_is_for_man_too) {
-  const Table table = whole_table();
-  for (const CommandEntry& command : table) {
-    const std::string page = man_page(table, command);
+  for (const CommandSpec* const command : shown_commands()) {
+    const std::string page = man_page(*command);
     for (const char* const section :
          {".TH HOLDFAST", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH OPTIONS", ".SH EXAMPLES"})
-      EXPECT_THAT(page, HasSubstr(section)) << command.name;
-    for (const OptionEntry& option : command.options) {
-      if (option.names.back() == "--version" || option.names.back() == "--verbose") continue;
-      std::string name = option.names.back();
-      EXPECT_THAT(page, HasSubstr("\\fB" + replaced(std::move(name), "-", "\\-") + "\\fR")) << command.name;
+      EXPECT_THAT(page, HasSubstr(section)) << command->name;
+    for (const OptionSpec& option : command->options) {
+      std::string name = names_of(option).back();
+      if (command->name.empty() && (name == "--version" || name == "--verbose")) continue;
+      EXPECT_THAT(page, HasSubstr("\\fB" + replaced(std::move(name), "-", "\\-") + "\\fR")) << command->name;
     }
   }
+}
+
+TEST(Pages, what_only_shells_call_has_none_in_the_list) {
+  EXPECT_THAT(printed(parse({"help"})), Not(HasSubstr("__complete")));
+  EXPECT_THAT(man_page(commands::program), Not(HasSubstr("complete\\fR")));
+  EXPECT_THAT(parse({"__complet"}).error().detail, Not(HasSubstr("did you mean")));
 }
 
 // ---- shell completions
 
 TEST(Completions, an_option_takes_a_value_for_every_command_or_for_none) {
-  const Table table = whole_table();
-  const Words valued = valued_names(table);
-  for (const CommandEntry& command : table) {
-    for (const OptionEntry& option : command.options) {
-      for (const std::string& name : option.names)
-        EXPECT_EQ(std::find(valued.begin(), valued.end(), name) != valued.end(), !option.value.empty())
+  std::map<std::string, bool> takes_value;
+  for (const CommandSpec* const command : shown_commands()) {
+    for (const OptionSpec& option : command->options) {
+      for (const std::string& name : names_of(option))
+        EXPECT_EQ(takes_value.emplace(name, !option.value.empty()).first->second, !option.value.empty())
             << name;
     }
   }
 }
 
 TEST(Completions, the_words_of_a_command_are_those_of_its_usage) {
-  const Table table = whole_table();
-  const auto names = [&](const char* command) {
+  const auto names = [&](const CommandSpec& command) {
     Words found;
-    for (const Completion& argument : arguments_of(table, entry_of(table, command)))
-      found.push_back(argument.name);
+    for (const Argument& argument : arguments_of(command)) found.push_back(argument.name);
     return found;
   };
-  EXPECT_THAT(names("run"), ElementsAre("KEY", "CMD"));
-  EXPECT_THAT(names("fence"), ElementsAre("FILE", "TOKEN", "CMD"));
-  EXPECT_THAT(names("break"), ElementsAre("KEY"));
-  EXPECT_THAT(names("ls"), ElementsAre("PREFIX"));
-  EXPECT_THAT(names("jobs locked"), ElementsAre("NAME", "ARG"));
-  EXPECT_THAT(names("completions"), ElementsAre("SHELL"));
-  EXPECT_THAT(names("jobs"), ElementsAre());
+  EXPECT_THAT(names(commands::run), ElementsAre("KEY", "CMD"));
+  EXPECT_THAT(names(commands::fence), ElementsAre("FILE", "TOKEN", "CMD"));
+  EXPECT_THAT(names(commands::break_lease), ElementsAre("KEY"));
+  EXPECT_THAT(names(commands::ls), ElementsAre("PREFIX"));
+  EXPECT_THAT(names(commands::jobs_locked), ElementsAre("NAME", "ARG"));
+  EXPECT_THAT(names(commands::help), ElementsAre("COMMAND", "SUBCOMMAND"));
+  EXPECT_THAT(names(commands::completions), ElementsAre("bash|zsh|fish"));
+  EXPECT_THAT(names(commands::jobs), ElementsAre());
+}
+
+using Kind = Completion::Kind;
+
+TEST(Completions, what_may_stand_at_the_cursor_depends_on_all_words_before_it) {
+  struct {
+    Words line;
+    Kind kind;
+    const char* lead_or_offer;  // words: one of them, or empty if nothing is offered
+    std::size_t cmd = 0;
+  } const rows[] = {
+      {{""}, Kind::words, "run"},
+      {{"--json", "j"}, Kind::words, "jobs"},
+      {{"frobnicate", ""}, Kind::words, ""},
+      {{"jobs", ""}, Kind::words, "enqueue"},
+      {{"jobs", "-"}, Kind::words, "--json"},
+      {{"run", ""}, Kind::keys, ""},
+      {{"run", "-"}, Kind::words, "-w"},
+      {{"run", "--", "-"}, Kind::keys, ""},
+      {{"run", "-w", ""}, Kind::words, ""},
+      {{"run", "-w", "5s", "k", "-n", "t"}, Kind::command, "", 5},
+      {{"run", "k", "--", ""}, Kind::command, "", 3},
+      {{"run", "k", "cmd", "--ttl", "-"}, Kind::command, "", 2},
+      {{"fence", ""}, Kind::files, ""},
+      {{"fence", "f", ""}, Kind::words, ""},
+      {{"fence", "f", "7", "c", "x"}, Kind::command, "", 3},
+      {{"fence", "--code", ""}, Kind::words, "redis"},
+      {{"jobs", "work", "--exec", ""}, Kind::files, ""},
+      {{"jobs", "ls", "--key", ""}, Kind::keys, ""},
+      {{"jobs", "ls", "--key="}, Kind::keys, "--key="},
+      {{"jobs", "ls", "--state=q"}, Kind::words, "--state=queued"},
+      {{"jobs", "show", ""}, Kind::words, ""},
+      {{"show", "--bad=q"}, Kind::words, ""},
+      {{"show", "k", ""}, Kind::words, ""},
+      {{"explain", ""}, Kind::keys, ""},
+      {{"--store", ""}, Kind::words, "@"},
+      {{"--store="}, Kind::words, "--store=@"},
+      {{"--store", "@f"}, Kind::files, "@"},
+      {{"ls", "--store=@f"}, Kind::files, "--store=@"},
+      {{"help", ""}, Kind::words, "version"},
+      {{"help", "jobs", ""}, Kind::words, "work"},
+      {{"help", "show", ""}, Kind::words, ""},
+      {{"help", "frobnicate", ""}, Kind::words, ""},
+      {{"completions", ""}, Kind::words, "zsh"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(::testing::PrintToString(row.line));
+    const Completion found = completion_of(row.line);
+    EXPECT_EQ(found.kind, row.kind);
+    EXPECT_EQ(found.cmd, row.cmd);
+    if (row.kind != Kind::words) {
+      EXPECT_EQ(found.lead, row.lead_or_offer);
+      continue;
+    }
+    Words words;
+    for (const Offer& offer : found.offers) words.push_back(offer.word);
+    if (*row.lead_or_offer == '\0')
+      EXPECT_THAT(words, ElementsAre());
+    else
+      EXPECT_THAT(words, ::testing::Contains(row.lead_or_offer));
+  }
+  EXPECT_TRUE(completion_of({}).offers.empty());
+}
+
+TEST(Completions, keys_are_those_of_the_store_on_the_line) {
+  EXPECT_EQ(completion_of({"show", ""}).store, "");
+  EXPECT_EQ(completion_of({"--store", "a", "show", ""}).store, "a");
+  EXPECT_EQ(completion_of({"show", "--store=b", ""}).store, "b");
+  EXPECT_EQ(completion_of({"jobs", "ls", "--store", "a", "--key", ""}).store, "a");
 }
 
 }  // namespace

@@ -10,11 +10,31 @@
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/setup/store_url.h"
+#include "cli/words/values.h"
 #include "holdfast/admin.h"
 #include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
+
+constexpr OptionSpec doctor_options[] = {
+    {"--quick", "", "skip the self-test, which acquires and releases scratch keys"},
+    {"--strict", "", "treat a warning like a danger: exit 77"},
+    {"--ttl", "DURATION", "judge the round trips for leases with this ttl (default: 30s)"},
+};
+// The self-test is the default.
+constexpr Instead instead_of_quick[] = {{"--selftest", "doctor without --quick"},
+                                        {"--self-test", "doctor without --quick"}};
+
+struct Doctor {
+  bool quick = false;   // without the self-test
+  bool strict = false;  // a warning is as bad as a danger
+  Millis ttl{};         // that the round trips are judged by
+};
+
+Doctor doctor_of(const Given& given) {
+  return {given.flag("--quick"), given.flag("--strict"), ttl_of("--ttl", given.text("--ttl"))};
+}
 
 constexpr int calls = 20, clock_samples = 8;
 constexpr Millis clock_watch(2000);
@@ -196,8 +216,6 @@ Result<Report> examine(const Doctor& command, const Common& common) {
   return report;
 }
 
-}  // namespace
-
 int execute(const Doctor& command, const Common& common) {
   const auto report = examine(command, common);
   if (!report) return fail(report.error());
@@ -208,5 +226,20 @@ int execute(const Doctor& command, const Common& common) {
   }
   return exit_code_of(*report, command.strict);
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::doctor{
+    .name = "doctor",
+    .usage = "[OPTION]...",
+    .purpose = "Show what can break a lease in this store, and what to change",
+    .options = doctor_options,
+    .more = R"(Exit code: 0 all is well, 1 warnings, 77 unsafe, 69 the store cannot be reached.
+
+  holdfast doctor
+  holdfast --store prod doctor --strict)",
+    .read = reads<doctor_of>,
+    .instead = instead_of_quick,
+};
 
 }  // namespace holdfast::cli

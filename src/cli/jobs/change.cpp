@@ -5,11 +5,22 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_format.h"
+#include "cli/jobs/job_words.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
 namespace {
+
+struct JobsChange {
+  JobChange what{};
+  std::vector<JobId> ids;
+};
+
+template <JobChange what>
+JobsChange change_of(const Given& given) {
+  return {what, job_ids_of(given)};
+}
 
 JobRow read_job(JobEngine& engine, JobId id) {
   auto rows = engine.list({.id = id}, soon());
@@ -44,8 +55,6 @@ std::string json_line_of(const JobRow& job, JobChange what, const JobRow& was) {
   return what == JobChange::cancel ? json_of_cancelled(job, runs_for(was)) : json_of(job);
 }
 
-}  // namespace
-
 int execute(const JobsChange& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
@@ -69,5 +78,42 @@ int execute(const JobsChange& command, const Common& common) {
   }
   return code;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::jobs_retry{
+    .name = "jobs retry",
+    .usage = "ID...",
+    .purpose = "Queue jobs again that are over",
+    .more =
+        R"(For jobs that are dead, dropped, cancelled or done: they are due now, and have all their attempts again. Exit code 64 if
+a job is in another state.
+
+  holdfast jobs retry 7
+  holdfast jobs retry 7 8 9)",
+    .read = reads<change_of<JobChange::retry>>,
+};
+
+constinit const CommandSpec commands::jobs_cancel{
+    .name = "jobs cancel",
+    .usage = "ID...",
+    .purpose = "Cancel jobs that are queued, running or dead",
+    .more =
+        R"(The program of a running job is stopped at its worker's next renewal, after at most a third of the claim.
+
+  holdfast jobs cancel 7
+  holdfast jobs cancel 7 8 9)",
+    .read = reads<change_of<JobChange::cancel>>,
+};
+
+constinit const CommandSpec commands::jobs_rm{
+    .name = "jobs rm",
+    .usage = "ID...",
+    .purpose = "Remove jobs that are not running",
+    .more = R"(  holdfast jobs rm 7
+  holdfast jobs rm 7 8 9)",
+    .read = reads<change_of<JobChange::remove>>,
+    .other_names = "remove delete",
+};
 
 }  // namespace holdfast::cli

@@ -19,7 +19,7 @@
 namespace holdfast::cli {
 namespace {
 
-CommandSpec spec_of(const JobProgram& job_program) {
+GuardedCommand spec_of(const JobProgram& job_program) {
   return {.key = job_program.key.data(),
           .command = {job_program.program.data()},
           .environment = {{"HOLDFAST_JOB", std::to_string(job_program.job)},

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cli/see/timeline.h"
-#include "cli/words/command_line.h"
 #include "holdfast/job_worker.h"
 
 namespace holdfast::cli {

@@ -3,19 +3,58 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_format.h"
+#include "cli/jobs/job_words.h"
 #include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
+#include "core/check.h"
 #include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
 
+constexpr OptionSpec key_of_lock_option{"--key", "KEY",
+                                        "the key of the lock, instead of NAME and its arguments"};
+constexpr OptionSpec locked_options[] = {
+    key_of_lock_option,
+    args_option,
+    {"--limit", "N", "the --limit that the job was enqueued with (default: 1)"},
+};
+constexpr OptionSpec enqueued_options[] = {key_of_lock_option, args_option};
+
+// The lock of a job: its key, or the name and arguments that make it.
+struct LockOfJob {
+  std::string key = {};
+  std::string name = {};
+  Args args = {};
+};
+
+LockOfJob lock_of_job(const Given& given) {
+  const Text key = given.text("--key");
+  if (!key) {
+    LockOfJob lock{.name = name_of_job(given), .args = args_of_job(given)};
+    check_lock_key(lock.name, {.lock = JobLock{}}, lock.args);
+    return lock;
+  }
+  if (!given.words.empty())
+    refuse("--key " + shown(*key) + " and " + shown(given.words.front()) +
+           " exclude each other; give one of them");
+  core::check_key(*key).value();
+  return {.key = *key};
+}
+
+struct JobsLocked {
+  LockOfJob lock;
+  int limit = 1;  // the limit of the jobs with that key
+};
+
+JobsLocked locked_of(const Given& given) {
+  return {lock_of_job(given), number_of(given, "--limit", {1, 1000}, 1)};
+}
+
 Result<std::string> key_of(const LockOfJob& lock, const Store& store) {
   return lock.key.empty() ? job_key(lock.name, {}, lock.args, store.job_key_form()) : lock.key;
 }
-
-}  // namespace
 
 int execute(const JobsLocked& command, const Common& common) {
   auto found_store = find_store(common);
@@ -33,10 +72,11 @@ int execute(const JobsLocked& command, const Common& common) {
   return exit_no;
 }
 
-int execute(const JobsEnqueued& command, const Common& common) {
+// `jobs enqueued`.
+int execute(const LockOfJob& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
-  const auto key = key_of(command.lock, *found_store->store);
+  const auto key = key_of(command, *found_store->store);
   if (!key) return fail(key.error());
   const auto engine = jobs_of(*found_store);
   if (!engine) return fail(engine.error());
@@ -47,5 +87,31 @@ int execute(const JobsEnqueued& command, const Common& common) {
   print(common.json ? json_of(jobs->front()) : std::to_string(to_number(jobs->front().id)));
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::jobs_locked{
+    .name = "jobs locked",
+    .usage = "NAME [ARG]... | --key KEY",
+    .purpose = "Show who holds the lock of a job",
+    .options = locked_options,
+    .more = R"(Exit code 0 if somebody holds it (the holder is printed), 1 if nobody does.
+
+  holdfast jobs locked Thumbnail 42 || echo "nobody holds it"
+  holdfast jobs locked --key report)",
+    .read = reads<locked_of>,
+};
+
+constinit const CommandSpec commands::jobs_enqueued{
+    .name = "jobs enqueued",
+    .usage = "NAME [ARG]... | --key KEY",
+    .purpose = "Show whether a job is queued",
+    .options = enqueued_options,
+    .more = R"(Exit code 0 if one is queued (its number is printed), 1 if none is.
+
+  holdfast jobs enqueued Thumbnail 42
+  holdfast jobs enqueued --key report)",
+    .read = reads<lock_of_job>,
+};
 
 }  // namespace holdfast::cli

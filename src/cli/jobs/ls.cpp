@@ -8,11 +8,39 @@
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_format.h"
+#include "cli/jobs/job_words.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
 namespace {
+
+constexpr OptionSpec jobs_ls_options[] = {
+    {"--state", "STATE", "only jobs in this state: queued, running, done, dead, dropped or cancelled",
+     [] { return Words{"queued", "running", "done", "dead", "dropped", "cancelled"}; }},
+    {"--queue", "QUEUE", "only jobs in this queue"},
+    {"--name", "NAME", "only jobs with this name"},
+    {"--key", "KEY", "only jobs with this key"},
+    {"--limit", "N", "at most this many, the newest first (default: 100)"},
+};
+
+struct JobsLs {
+  std::optional<JobState> state;
+  std::string queue, name, key;
+  std::size_t limit = 100;
+};
+
+JobsLs jobs_ls_of(const Given& given) {
+  constexpr JobState states[] = {JobState::queued, JobState::running, JobState::done,
+                                 JobState::dead,   JobState::dropped, JobState::cancelled};
+  JobsLs ls{.state = {},
+            .queue = queue_of_job(given),
+            .name = given.text("--name").value_or(""),
+            .key = given.text("--key").value_or(""),
+            .limit = static_cast<std::size_t>(number_of(given, "--limit", {1, 1'000'000}, 100))};
+  if (given.text("--state")) ls.state = one_of(given, "--state", states);
+  return ls;
+}
 
 constexpr std::size_t page_size = 500;
 
@@ -55,8 +83,6 @@ Row cells_of(const JobRow& job, Moment now) {
           note_of(job, now)};
 }
 
-}  // namespace
-
 int execute(const JobsLs& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
@@ -78,5 +104,18 @@ int execute(const JobsLs& command, const Common& common) {
   print(aligned(rows, true, wants_colour(stdout)));
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::jobs_ls{
+    .name = "jobs ls",
+    .usage = "[OPTION]...",
+    .purpose = "List jobs, the newest first",
+    .options = jobs_ls_options,
+    .more = R"(  holdfast jobs ls --state dead
+  holdfast jobs ls --name Thumbnail --limit 20)",
+    .read = reads<jobs_ls_of>,
+    .other_names = "list",
+};
 
 }  // namespace holdfast::cli

@@ -5,12 +5,19 @@
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_format.h"
+#include "cli/jobs/job_words.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
+
+struct JobsShow {
+  JobId id{};
+};
+
+JobsShow jobs_show_of(const Given& given) { return {job_ids_of(given).front()}; }
 
 std::string lock_of(const JobRow& job) {
   if (job.limit == 0) return "none";
@@ -62,8 +69,6 @@ Status add_blockers(Rows& rows, const JobRow& job, Admin& admin) {
   return Status{};
 }
 
-}  // namespace
-
 int execute(const JobsShow& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
@@ -85,5 +90,17 @@ int execute(const JobsShow& command, const Common& common) {
   print(aligned(rows, false, false));
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::jobs_show{
+    .name = "jobs show",
+    .usage = "ID [OPTION]...",
+    .purpose = "Show all about a job, and what blocks it",
+    .more = R"(  holdfast jobs show 7
+  holdfast jobs show 7 --json)",
+    .read = reads<jobs_show_of>,
+    .other_names = "status inspect",
+};
 
 }  // namespace holdfast::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // work.cpp - `holdfast jobs work --exec PROGRAM`: runs jobs until a signal ends it.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,12 +17,70 @@
 #include "cli/jobs/job_format.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "cli/words/values.h"
 #include "holdfast/job_worker.h"
 
 namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr OptionSpec work_options[] = {
+    {"--queue", "QUEUE", "take jobs from this queue (default: \"default\"); may be repeated"},
+    {"--exec", "PROGRAM", "the program to run; {name} and {queue} are replaced by those of the job"},
+    {"--threads", "N", "run this many jobs at once (default: 4)"},
+    {"--once,--until-empty", "", "end when no job is due"},
+    {"--claim", "DURATION", "a worker that does not respond for this long loses its jobs (default: 30s)"},
+    {"--grace", "DURATION",
+     "when told to end, let running jobs continue for this long (default: 10s); then stop them and "
+     "hand them back to the queue"},
+    {"--kill-after", "DURATION", "time between TERM and KILL when a job is stopped (default: 10s)"},
+    {"--at-most", "DURATION",
+     "stop a job that runs longer than this, and count it as failed (default: no limit)"},
+};
+
+struct JobsWork {
+  Words queues;
+  std::string exec;  // with {name} and {queue}
+  int threads = 4;
+  bool once = false;  // end when no job is due
+  Millis claim{};
+  Millis grace{};
+  Millis kill_after{};
+  Wait at_most = forever;  // a job that runs longer is stopped, and has failed
+};
+
+// The process that enqueues a job chooses {name} and {queue}.  They may select a file in one folder, but not
+// any program of the machine.
+std::string exec_of(const Given& given) {
+  const std::string exec = given.text("--exec").value_or("");
+  if (exec.empty()) refuse("--exec is missing; say what to run for a job, as in --exec 'handlers/{name}'");
+  const std::size_t placeholder = std::min(exec.find("{name}"), exec.find("{queue}"));
+  if (placeholder != std::string::npos && exec.rfind('/', placeholder) == std::string::npos)
+    refuse("--exec " + shown(exec) +
+           " would let a job run any program in PATH; put a folder before it, as in handlers/{name}");
+  return exec;
+}
+
+JobsWork work_of(const Given& given) {
+  const auto time = [&](const char* option, Millis otherwise) {
+    const Text text = given.text(option);
+    return text ? duration(option, *text) : otherwise;
+  };
+  const Text at_most = given.text("--at-most");
+  JobsWork work{.queues = given.texts("--queue"),
+                .exec = exec_of(given),
+                .threads = number_of(given, "--threads", {1, 1000}, 4),
+                .once = given.flag("--once"),
+                .claim = time("--claim", 30s),
+                .grace = time("--grace", 10s),
+                .kill_after = time("--kill-after", 10s),
+                .at_most = at_most ? some_duration("--at-most", *at_most) : Millis(forever)};
+  if (work.queues.empty()) work.queues = {"default"};
+  if (work.claim < 100ms || work.claim > 24h)
+    refuse("--claim " + printable(*given.text("--claim")) + " is out of range; give 100ms to 1d");
+  return work;
+}
 
 constexpr Millis no_limit = 24h * 365;
 
@@ -168,9 +227,8 @@ int run_until_over(WorkerThread& worker, Signals& signals, ForkServer& fork_serv
   return code == exit_ok ? worker.code() : code;
 }
 
-}  // namespace
-
 int execute(const JobsWork& command, const Common& common) {
+  if (!common.json) discard_closed_stdout();  // programs write to it
   Signals signals;
   // Before the first store and thread: the fork server must share nothing with them.
   ForkServer fork_server(signals, common.json);
@@ -198,5 +256,27 @@ int execute(const JobsWork& command, const Common& common) {
     return fail(failure.error());
   }
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::jobs_work{
+    .name = "jobs work",
+    .usage = "--exec PROGRAM [OPTION]...",
+    .purpose = "Run jobs, each with a program",
+    .options = work_options,
+    .more =
+        R"(PROGRAM runs without a shell, in a process group of its own. Its stdin is the arguments as one JSON array, and its
+environment has HOLDFAST_JOB, HOLDFAST_NAME, HOLDFAST_ATTEMPT, HOLDFAST_KEY, HOLDFAST_TOKEN and HOLDFAST_OWNER. The job
+is done if PROGRAM exits with 0, and has failed otherwise. A job whose name is not a plain file name fails. When a job
+is cancelled or lost, the group gets TERM, then KILL; when the worker is killed, KILL.
+
+On INT or TERM the worker starts no more jobs. Running jobs continue for --grace; then they are stopped and handed back
+to the queue. A second signal stops them at once. With --json, events go to stdout, and what programs print goes to stderr.
+
+  holdfast jobs work --exec 'handlers/{name}' --queue default --queue slow
+  holdfast jobs work --exec /opt/app/run-job --threads 1 --once)",
+    .read = reads<work_of>,
+    .takes_quiet = true,
+};
 
 }  // namespace holdfast::cli

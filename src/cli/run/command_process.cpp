@@ -18,7 +18,7 @@
 namespace holdfast::cli {
 namespace {
 
-void set_environment(const CommandSpec& spec, const Start& start) {
+void set_environment(const GuardedCommand& spec, const Start& start) {
   ::setenv("HOLDFAST_KEY", spec.key.c_str(), 1);
   ::setenv("HOLDFAST_TOKEN", std::to_string(to_number(start.token)).c_str(), 1);
   ::setenv("HOLDFAST_OWNER", start.owner.data(), 1);

@@ -10,14 +10,14 @@
 
 #include "base/fd.h"
 #include "cli/run/guard_link.h"
+#include "cli/run/run.h"
 #include "cli/run/signals.h"
 #include "cli/terminal.h"
-#include "cli/words/command_line.h"
 
 namespace holdfast::cli {
 
 // The command to run, and its key: known before the guard is forked.
-struct CommandSpec {
+struct GuardedCommand {
   std::string key;
   std::vector<std::string> command;                                   // REQUIRES: not empty
   std::vector<std::pair<std::string, std::string>> environment = {};  // besides HOLDFAST_KEY and the like
@@ -27,7 +27,7 @@ struct CommandSpec {
 // The environment of CMD.  CMD has its own process group, the signal settings that we were started with, and
 // the descriptors 0, 1, 2 and `proof`.  It dies with the guard that forked it, except with --on-lost ignore.
 struct CommandSetup {
-  const CommandSpec& spec;
+  const GuardedCommand& spec;
   const Signals& signals;
   const Terminal& terminal;
   const Start& start;

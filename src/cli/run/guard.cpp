@@ -22,7 +22,7 @@ namespace {
 
 class Guard {
  public:
-  Guard(GuardEnd link, const CommandSpec& spec, const Signals& signals, const Terminal& terminal)
+  Guard(GuardEnd link, const GuardedCommand& spec, const Signals& signals, const Terminal& terminal)
       : link_(std::move(link)), spec_(spec), signals_(signals), terminal_(terminal) {}
 
   void run() {
@@ -62,7 +62,7 @@ class Guard {
   bool lives() const { return state_ == State::running || state_ == State::ending; }
 
   GuardEnd link_;
-  const CommandSpec& spec_;
+  const GuardedCommand& spec_;
   const Signals& signals_;
   const Terminal& terminal_;
   Wakeup wakeup_;
@@ -287,7 +287,7 @@ void Guard::check_program() {
 
 }  // namespace
 
-void be_guard(GuardEnd link, const CommandSpec& spec, const Signals& signals, const Terminal& terminal) {
+void be_guard(GuardEnd link, const GuardedCommand& spec, const Signals& signals, const Terminal& terminal) {
   block_all_signals();
   // A signal to main's group must not stop or kill us.  If we are stopped when main dies, our group becomes
   // orphaned, and the kernel continues orphaned groups.
@@ -302,7 +302,7 @@ void be_guard(GuardEnd link, const CommandSpec& spec, const Signals& signals, co
   ::_exit(EXIT_SUCCESS);
 }
 
-GuardProcess fork_guard(const CommandSpec& spec, const Signals& signals, const Terminal& terminal) {
+GuardProcess fork_guard(const GuardedCommand& spec, const Signals& signals, const Terminal& terminal) {
   LinkPair link = make_link();
   const pid_t pid = ::fork();
   if (pid < 0) throw std::system_error(errno, std::generic_category(), "cannot start the guard process");

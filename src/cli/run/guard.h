@@ -54,10 +54,10 @@ struct GuardProcess {
 };
 
 // Throws std::system_error.  REQUIRES: the process has one thread.
-GuardProcess fork_guard(const CommandSpec& spec, const Signals& signals, const Terminal& terminal);
+GuardProcess fork_guard(const GuardedCommand& spec, const Signals& signals, const Terminal& terminal);
 
 // Runs the guard.  REQUIRES: the process was forked for it, and has one thread.
-[[noreturn]] void be_guard(GuardEnd link, const CommandSpec& spec, const Signals& signals,
+[[noreturn]] void be_guard(GuardEnd link, const GuardedCommand& spec, const Signals& signals,
                            const Terminal& terminal);
 
 }  // namespace holdfast::cli

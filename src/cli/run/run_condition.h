@@ -4,8 +4,8 @@
 // The store records the last run in one row beside the leases, "run:KEY", and the store's clock decides.  A
 // tick is identified by its first moment, so its length may be changed later.
 #pragma once
+#include "cli/run/run.h"
 #include "cli/run/wait_for_lease.h"
-#include "cli/words/command_line.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {

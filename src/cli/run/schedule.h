@@ -28,7 +28,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cli/words/command_line.h"
+#include "cli/run/run.h"
 #include "holdfast/clock.h"
 
 namespace holdfast::cli {

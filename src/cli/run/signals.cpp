@@ -15,7 +15,7 @@ struct SignalMeaning {
   int signal;
   Meaning meaning;
 };
-constexpr SignalMeaning table[] = {
+constexpr SignalMeaning signal_table[] = {
     {SIGINT, Meaning::ends},     {SIGTERM, Meaning::ends},   {SIGHUP, Meaning::ends},
     {SIGQUIT, Meaning::ends},    {SIGUSR1, Meaning::passes}, {SIGUSR2, Meaning::passes},
     {SIGWINCH, Meaning::passes}, {SIGTSTP, Meaning::stops},  {SIGCONT, Meaning::continues},
@@ -36,7 +36,7 @@ sigset_t only(int signal) {
 }  // namespace
 
 Meaning meaning_of(int signal) noexcept {
-  for (const SignalMeaning& row : table) {
+  for (const SignalMeaning& row : signal_table) {
     if (row.signal == signal) return row.meaning;
   }
   return Meaning::child;
@@ -45,7 +45,7 @@ Meaning meaning_of(int signal) noexcept {
 Signals::Signals() {
   sigset_t taken;
   sigemptyset(&taken);
-  for (const SignalMeaning& row : table) {
+  for (const SignalMeaning& row : signal_table) {
     // The kernel queues a blocked signal even if it is ignored: reading it would undo a nohup.
     if (!is_ignored(row.signal)) sigaddset(&taken, row.signal);
   }

@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "cli/output.h"
 #include "cli/see/changes.h"
-#include "cli/words/given.h"
 #include "cli/words/nearest.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
 namespace {

@@ -13,11 +13,20 @@
 #include "cli/output.h"
 #include "cli/see/describe.h"
 #include "cli/see/timeline.h"
-#include "cli/words/given.h"
+#include "cli/words/values.h"
 #include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
+
+struct Explain {
+  std::string what;  // a key, the number of a job, or job:NUMBER
+};
+
+Explain explain_of(const Given& given) {
+  if (given.words.empty()) refuse("KEY or JOB is missing; usage: " + usage_of(*given.command));
+  return {key_of(given)};
+}
 
 // Only the newest jobs of a key are shown.
 constexpr std::size_t most_jobs = 1000;
@@ -108,8 +117,6 @@ Result<std::vector<TimelineEntry>> all_entries(const Subject& subject, Admin& ad
   return all;
 }
 
-}  // namespace
-
 int execute(const Explain& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
@@ -138,5 +145,20 @@ int execute(const Explain& command, const Common& common) {
     complain("only the last " + std::to_string(most_jobs) + " jobs of this key are shown");
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::explain{
+    .name = "explain",
+    .usage = "KEY|JOB",
+    .purpose = "Show what happened to a key or a job, in order",
+    .more =
+        R"(JOB is the number of a job, or job:NUMBER. The answer says who enqueued, started, failed or dropped a job, and why; who
+lost the lease, to whom and why; who holds it now and who waits.
+
+  holdfast explain nightly
+  holdfast explain 7)",
+    .read = reads<explain_of>,
+};
 
 }  // namespace holdfast::cli

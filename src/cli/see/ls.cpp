@@ -15,10 +15,48 @@
 #include "cli/see/describe.h"
 #include "cli/see/store_poller.h"
 #include "cli/terminal.h"
-#include "cli/words/given.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
 namespace {
+
+Words sort_orders() { return {"key", "since", "remaining", "waiting"}; }
+
+constexpr OptionSpec ls_options[] = {
+    {"--prefix", "PREFIX", "only keys that start with this; same as the word PREFIX"},
+    {"--held", "", "only keys that are held, not free keys with waiters"},
+    {"--all", "", "also free keys without waiters"},
+    {"--sort", "ORDER",
+     "by key, since (held longest first), remaining (ends soonest first) or waiting (most waiters "
+     "first)",
+     sort_orders},
+    {"--watch", "", "repeat until Ctrl-C"},
+    interval_option,
+};
+
+enum class Sort : std::uint8_t { key, since, remaining, waiting };
+
+struct Ls {
+  std::string prefix;
+  bool held = false;  // only keys that are held
+  bool all = false;   // also free keys without waiters
+  Sort sort = Sort::key;
+  std::optional<Millis> watch = {};  // repeat at this interval
+};
+
+Ls ls_of(const Given& given) {
+  constexpr Sort sorts[] = {Sort::key, Sort::since, Sort::remaining, Sort::waiting};
+  const Text word = given.word(0), option = given.text("--prefix");
+  if (word && option && *word != *option)
+    refuse("--prefix " + shown(*option) + " and " + shown(*word) + " differ; give one of them");
+  Ls ls{
+      .prefix = option.value_or(word.value_or("")), .held = given.flag("--held"), .all = given.flag("--all")};
+  if (given.flag("--watch") || given.text("--interval")) ls.watch = interval_of(given);
+  if (ls.all && (ls.held || ls.watch))
+    refuse("--all cannot be combined with --held or --watch; leave it out");
+  if (given.text("--sort")) ls.sort = one_of(given, "--sort", sorts, " is not a sort order");
+  return ls;
+}
 
 // A row outlives its lease; rows of keys that nobody holds or waits for are not listed.
 bool is_wanted(const Ls& command, const LeaseRow& row) {
@@ -26,19 +64,19 @@ bool is_wanted(const Ls& command, const LeaseRow& row) {
 }
 
 // The rows come sorted by key; equal rows stay in that order.
-void sort(std::vector<LeaseRow>& rows, Ls::Sort by) {
+void sort(std::vector<LeaseRow>& rows, Sort by) {
   const auto order = [&](auto before) { std::stable_sort(rows.begin(), rows.end(), before); };
   switch (by) {
-    case Ls::Sort::key: return;
-    case Ls::Sort::since:
+    case Sort::key: return;
+    case Sort::since:
       return order([](const LeaseRow& a, const LeaseRow& b) {
         return is_held(a) != is_held(b) ? is_held(a) : a.since < b.since;
       });
-    case Ls::Sort::remaining:
+    case Sort::remaining:
       return order([](const LeaseRow& a, const LeaseRow& b) {
         return is_held(a) != is_held(b) ? is_held(a) : a.remaining < b.remaining;
       });
-    case Ls::Sort::waiting:
+    case Sort::waiting:
       return order([](const LeaseRow& a, const LeaseRow& b) { return a.waiting > b.waiting; });
   }
 }
@@ -113,8 +151,6 @@ int watch(const Ls& command, const Common& common, FoundStore found_store) {
   });
 }
 
-}  // namespace
-
 int execute(const Ls& command, const Common& common) {
   auto found_store = find_store(common);
   if (!found_store) return fail(found_store.error());
@@ -136,5 +172,18 @@ int execute(const Ls& command, const Common& common) {
   print(table_of(*leases, wants_colour(stdout), terminal));
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::ls{
+    .name = "ls",
+    .usage = "[OPTION]... [PREFIX]",
+    .purpose = "List the keys that are held or waited for",
+    .options = ls_options,
+    .more = R"(  holdfast ls nightly/ --sort since
+  holdfast ls --held --watch)",
+    .read = reads<ls_of>,
+    .other_names = "list",
+};
 
 }  // namespace holdfast::cli

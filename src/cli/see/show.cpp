@@ -7,8 +7,16 @@
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
+namespace {
+
+struct Show {
+  std::string key;
+};
+
+Show show_of(const Given& given) { return {key_of(given)}; }
 
 int execute(const Show& command, const Common& common) {
   auto found_store = find_store(common);
@@ -23,5 +31,17 @@ int execute(const Show& command, const Common& common) {
   if (!found_store->unused && !is_known(*found)) suggest_held_key(found_store->by_hand, command.key);
   return exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::show{
+    .name = "show",
+    .usage = "[OPTION]... KEY",
+    .purpose = "Show who holds KEY, who waits for it and who lost it",
+    .more = R"(  holdfast show nightly
+  holdfast show nightly --json)",
+    .read = reads<show_of>,
+    .other_names = "status inspect",
+};
 
 }  // namespace holdfast::cli

@@ -7,10 +7,16 @@
 #include "cli/output.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/store_url.h"
-#include "cli/words/given.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
 namespace {
+
+struct Config {
+  std::string key;  // empty: all
+};
+
+Config config_of(const Given& given) { return {given.words.empty() ? "" : key_of(given)}; }
 
 std::string shown_url(const std::string& url, const std::string& password, const std::string& password_file) {
   if (!password.empty()) return redacted(with_password(url, password));
@@ -65,8 +71,6 @@ Rows of_key(const Setup& setup, const std::string& key) {
   return rows;
 }
 
-}  // namespace
-
 int execute(const Config& command, const Common& common) {
   Rows rows = command.key.empty() ? all_of(*common.setup) : of_key(*common.setup, command.key);
   if (common.json) {
@@ -77,5 +81,22 @@ int execute(const Config& command, const Common& common) {
   }
   return common.setup->no_store ? fail(*common.setup->no_store) : exit_ok;
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::config{
+    .name = "config",
+    .usage = "[KEY]",
+    .purpose = "Show the configuration, and which file sets what",
+    .more =
+        R"(Reads ~/.config/holdfast/config.toml (in $XDG_CONFIG_HOME), then /etc/holdfast/config.toml; passwords are not shown.
+With KEY: what `run KEY` would use. This is decided for each value on its own: the user's file wins over the machine's.
+Within a file, the longest matching prefix of KEY wins.
+
+  holdfast config
+  holdfast config nightly/backup)",
+    .read = reads<config_of>,
+    .store = StoreUse::named,
+};
 
 }  // namespace holdfast::cli

@@ -19,9 +19,9 @@ struct Misread {};
 
 #include "base/text.h"
 #include "base/url.h"
+#include "cli/commands.h"
 #include "cli/setup/store_url.h"
-#include "cli/words/given.h"
-#include "cli/words/nearest.h"
+#include "cli/words/values.h"
 #include "core/check.h"
 #include "holdfast/spi/descriptor.h"
 
@@ -89,6 +89,23 @@ std::size_t line_of_bare_letter(std::string_view text) {
                                  : at + 1;
   }
   return 0;
+}
+
+// Checks the text as if it were given on the command line.  Throws Failure with one sentence that begins with
+// the setting's name.
+void check_setting(const Setting& setting, const std::string& text) {
+  Given given(commands::run);
+  given.words = given.cmd = {"any"};
+  given.set(setting.option(), text);
+  // Checked against the longest ttl: the ttl that it will be used with is not known here.
+  if (setting.name == "kill-after") given.set("--ttl", "36525d");
+  try {
+    (void)commands::run.read(given);
+  } catch (const Failure& failure) {
+    const std::string& why = failure.error().detail;
+    const bool named = why.starts_with(setting.option());
+    refuse(named ? why.substr(2) : std::string(setting.name) + ": " + why);
+  }
 }
 
 // Whatever is wrong is thrown as a Failure.
@@ -243,7 +260,7 @@ class Reader {
   Entry entry_of(const toml::key& key, const toml::node& node) const {
     const Setting* const setting = setting_of(key);
     Entry entry{std::string(key.str()), {}, place(key)};
-    if (setting->into == nullptr) {
+    if (setting->is_flag()) {
       entry.text = truth_of(key, node);
       return entry;
     }

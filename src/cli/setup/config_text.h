@@ -54,6 +54,25 @@ struct ConfigFile {
   bool has_secret() const;
 };
 
+// An option of `run`, and perhaps of `acquire`, that a configuration may set.
+struct Setting {
+  std::string_view name;       // the option's long name
+  std::string_view otherwise;  // the default, as it can be written
+
+  std::string option() const { return "--" + std::string(name); }
+  // It has no value: true or false.
+  bool is_flag() const { return name == "nonblock"; }
+};
+
+// --owner is not among them, because all processes with one owner count as one holder; nor are --tick and
+// --every, which belong to one crontab line.  wait and nonblock answer the same question: setting one sets
+// both.
+inline constexpr Setting settings[] = {
+    {"ttl", "30s"},     {"wait", "forever"},    {"nonblock", "false"},
+    {"note", ""},       {"on-lost", "term"},    {"kill-after", "auto"},
+    {"at-least", "0s"}, {"at-most", "forever"}, {"conflict-exit-code", "75"},
+};
+
 // Every value is checked as its option would be.  The error is Errc::invalid, one sentence that begins with
 // FILE:LINE, says what would be right, and holds no password.
 Result<ConfigFile> parse_config(std::string_view text, const std::string& path);

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/small_file.h"
-#include "cli/words/given.h"
+#include "cli/words/spec.h"
 
 namespace holdfast::cli {
 namespace {
@@ -49,16 +49,8 @@ const Entry* setting_in(const Section& section, std::string_view name) {
 }
 
 bool is_given(const Given& given, const Setting& setting) {
-  if (setting.into == nullptr || setting.name == "wait") return given.wait || given.no_wait;
-  return (given.*setting.into).has_value();
-}
-
-void take(const Entry& entry, const Setting& setting, Given& given) {
-  if (entry.name == "nonblock")
-    given.no_wait = entry.text == "true";
-  else
-    given.*setting.into = entry.text;
-  if (entry.name == "at-most") given.at_most_from = entry.from;
+  if (setting.name == "wait" || setting.is_flag()) return given.text("--wait") || given.flag("--nonblock");
+  return given.text(setting.option()).has_value();
 }
 
 }  // namespace
@@ -120,16 +112,16 @@ Result<Configuration> read_configuration(std::span<const std::string> paths) {
   return all;
 }
 
-std::vector<Entry> substitute(const Configuration& configuration, const std::string& command, Given& given) {
+std::vector<Entry> substitute(const Configuration& configuration, Given& given) {
   std::vector<Entry> taken;
-  if (!given.key) return taken;
+  const Text key = given.word(0);
+  if (!key) return taken;
   for (const Setting& setting : settings) {
-    if ((command != "run" && !setting.of_acquire) || is_given(given, setting)) continue;
-    const Entry* const entry = configuration.setting(*given.key, setting.name);
+    if (find_option(*given.command, setting.option()) == nullptr || is_given(given, setting)) continue;
+    const Entry* const entry = configuration.setting(*key, setting.name);
     // wait and nonblock are looked up together, and taken once.
-    if (entry == nullptr || (setting.into == nullptr && entry->name == "wait")) continue;
-    if (setting.name == "wait" && entry->name == "nonblock") continue;
-    take(*entry, setting, given);
+    if (entry == nullptr || entry->name != setting.name) continue;
+    given.set(setting.option(), entry->text, entry->from);
     taken.push_back(*entry);
   }
   return taken;

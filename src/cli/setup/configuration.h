@@ -34,7 +34,7 @@ std::vector<std::string> configuration_paths();
 Result<Configuration> read_configuration(std::span<const std::string> paths);
 
 // What was not given to `run` or `acquire`, from the configuration.  Returns what it took.
-std::vector<Entry> substitute(const Configuration& configuration, const std::string& command, Given& given);
+std::vector<Entry> substitute(const Configuration& configuration, Given& given);
 
 // The error with the places of those that it names.
 Error blamed(Error error, std::span<const Entry> filled_in);

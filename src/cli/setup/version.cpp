@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// version.cpp - `holdfast version` and `holdfast help`: what needs no store.
+// version.cpp - `holdfast version`: which one this is, and what it was built with.
 #include "holdfast/version.h"
 
 #include "cli/columns.h"
@@ -11,6 +11,16 @@
 
 namespace holdfast::cli {
 namespace {
+
+constexpr OptionSpec version_options[] = {
+    {"--verbose", "", "also show the stores and libraries"},
+};
+
+struct Version {
+  bool verbose = false;
+};
+
+Version version_of(const Given& given) { return {given.flag("--verbose")}; }
 
 void say_all() {
   print(std::string("holdfast ") + version());
@@ -45,8 +55,6 @@ void say_all_as_json() {
   print(line_of(all));
 }
 
-}  // namespace
-
 int execute(const Version& command, const Common& common) {
   if (command.verbose && common.json)
     say_all_as_json();
@@ -59,9 +67,19 @@ int execute(const Version& command, const Common& common) {
   return exit_ok;
 }
 
-int execute(const Help& command, const Common&) {
-  print_unchanged(command.text);
-  return exit_ok;
-}
+}  // namespace
+
+constinit const CommandSpec commands::version{
+    .name = "version",
+    .usage = "[OPTION]...",
+    .purpose = "Show the version of Holdfast",
+    .options = version_options,
+    .more = R"(--verbose loads the drivers of all stores, to ask for their versions.
+
+  holdfast version
+  holdfast version --verbose --json)",
+    .read = reads<version_of>,
+    .store = StoreUse::none,
+};
 
 }  // namespace holdfast::cli

@@ -13,9 +13,19 @@
 #include "cli/run/signals.h"
 #include "cli/top/async_queries.h"
 #include "cli/top/canvas.h"
+#include "cli/words/values.h"
 
 namespace holdfast::cli {
 namespace {
+
+constexpr OptionSpec top_options[] = {interval_option};
+
+struct Top {
+  std::string prefix;
+  Millis interval{};
+};
+
+Top top_of(const Given& given) { return {given.word(0).value_or(""), interval_of(given)}; }
 
 // The terminal is gone, and we got no signal.
 bool is_hung_up(int fd) {
@@ -191,8 +201,6 @@ class TopLoop {
   AsyncQueries queries_;
 };
 
-}  // namespace
-
 int execute(const Top& command, const Common& common) {
   if (common.json)
     return fail({Errc::invalid, "top draws on a terminal and has no --json; use `holdfast watch --json`"});
@@ -204,5 +212,17 @@ int execute(const Top& command, const Common& common) {
   if (!first) return fail(first.error());
   return TopLoop(std::move(poller), *std::move(first), command.interval).run();
 }
+
+}  // namespace
+
+constinit const CommandSpec commands::top{
+    .name = "top",
+    .usage = "[OPTION]... [PREFIX]",
+    .purpose = "Show keys, holders and waiters on the whole screen",
+    .options = top_options,
+    .more = R"(  holdfast top
+  holdfast top nightly/ --interval 5s)",
+    .read = reads<top_of>,
+};
 
 }  // namespace holdfast::cli

@@ -11,34 +11,13 @@ std::size_t tolerated(std::string_view a, std::string_view b) {
   return length < 2 ? 0 : std::max<std::size_t>(1, length / 3);
 }
 
+}  // namespace
+
 std::string lower(std::string_view word) {
   std::string out(word);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
 }
-
-struct Synonym {
-  std::string_view word, ours;
-};
-constexpr Synonym command_synonyms[] = {
-    {"list", "ls"},     {"status", "show"}, {"inspect", "show"}, {"lock", "acquire"}, {"unlock", "release"},
-    {"steal", "break"}, {"exec", "run"},    {"remove", "rm"},    {"delete", "rm"},
-};
-
-struct OptionSynonym {
-  std::string_view command, option, ours;
-};
-constexpr OptionSynonym option_synonyms[] = {
-    {"run", "-k", "--kill-after"},  // of timeout
-    {"run", "-c", "-- sh -c"},      // of flock
-    {"jobs enqueue", "--timeout",
-     "--lock-timeout, which ends the lock, or --at-most of jobs work, which ends the job"},
-    {"jobs enqueue", "--at-most", "--at-most of jobs work, which ends the job"},
-    {"doctor", "--selftest", "doctor without --quick"},  // the self-test is the default
-    {"doctor", "--self-test", "doctor without --quick"},
-};
-
-}  // namespace
 
 std::size_t distance(std::string_view a, std::string_view b) {
   // The distances of the prefixes of `a` with i-2, i-1 and i letters to each prefix of `b`.
@@ -71,21 +50,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
     least = away;
   }
   return best;
-}
-
-std::string synonym(std::string_view word, const std::vector<std::string>& known) {
-  for (const Synonym& row : command_synonyms) {
-    const bool is_known = std::find(known.begin(), known.end(), row.ours) != known.end();
-    if (is_known && row.word == lower(word)) return std::string(row.ours);
-  }
-  return "";
-}
-
-std::string option_synonym(std::string_view option, std::string_view command) {
-  for (const OptionSynonym& row : option_synonyms) {
-    if (row.command == command && row.option == option) return std::string(row.ours);
-  }
-  return "";
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {

@@ -14,10 +14,8 @@ std::size_t distance(std::string_view a, std::string_view b);
 // letters are wrong (one wrong letter of two or three is accepted).
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-// Our name for a command that other programs call `word`: ls for "list".  Empty if it is not in `known`.
-std::string synonym(std::string_view word, const std::vector<std::string>& known);
-// The same for an option of that command: --kill-after for -k of timeout.  It may be more than an option.
-std::string option_synonym(std::string_view option, std::string_view command);
+// With a to z in place of A to Z.
+std::string lower(std::string_view word);
 
 // The continuation of a sentence about a wrong word: "; did you mean run? ", or "; " if no word is near.
 std::string suggestion_of(const std::string& meant);

@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// help.h - the pages of `holdfast help`, for the terminal and for man(1).
+// pages.h - the page of a command, for the terminal and for man(1).
 #pragma once
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cli/words/table.h"
+#include "cli/words/spec.h"
 
 namespace holdfast::cli {
 
-// ---- the text: help.cpp
+// For a terminal.
+std::string help_text(const CommandSpec& command);
 
-// What a command is for, in a line.
-std::string_view purpose_of(std::string_view command);
-
-// How it is called: "holdfast show [OPTION]... KEY".
-std::string usage_of(std::string_view command);
-
-// The rest of the page and two examples, for paragraphs_of().
-std::string more_of(std::string_view command);
-
-// ---- the layout: help_pages.cpp
-
-// The names of an option and of its value: "-w,--wait DURATION".
-std::string written(const OptionEntry& option);
-
-// The page of a command for a terminal.
-std::string help_text(const Table& table, const CommandEntry& command);
-
-// The page of a command in the markup of man(7): holdfast(1), holdfast-run(1), holdfast-jobs-ls(1).
-std::string man_page(const Table& table, const CommandEntry& command);
+// In the markup of man(7): holdfast(1), holdfast-run(1), holdfast-jobs-ls(1).
+std::string man_page(const CommandSpec& command);
 
 inline constexpr std::size_t screen_width = 80;
 

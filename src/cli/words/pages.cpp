@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// pages.cpp - the layout of pages.
+#include "cli/words/pages.h"
+
 #include <algorithm>
 #include <cctype>
 
-#include "cli/words/help.h"
 #include "holdfast/version.h"
 
 namespace holdfast::cli {
@@ -13,17 +15,28 @@ namespace {
 constexpr std::size_t margin = 2;        // before LEFT, and between the columns
 constexpr std::size_t widest_left = 22;  // what is wider reaches into the right column
 
-std::string list_of_commands(const CommandEntry& above) {
+// The names of an option and of its value: "-w,--wait DURATION".
+std::string written(const OptionSpec& option) {
+  return std::string(option.names) + (option.value.empty() ? "" : " " + std::string(option.value));
+}
+
+std::string list_of_commands(const CommandSpec& group) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const std::string& name : above.commands)
-    rows.emplace_back(name, purpose_of(above.name.empty() ? name : above.name + " " + name));
+  for (const CommandSpec* const command : commands_below(group))
+    rows.emplace_back(last_word(*command), command->purpose);
   return rows.empty() ? "" : two_columns(rows) + "\n";
 }
 
-std::string list_of_options(const std::vector<OptionEntry>& options) {
+std::string list_of_options(const CommandSpec& command) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const OptionEntry& option : options) rows.emplace_back(written(option), option.does);
+  for (const OptionSpec* const option : usable_options(command))
+    rows.emplace_back(written(*option), does_of(*option));
   return two_columns(rows);
+}
+
+std::string more_of(const CommandSpec& command) {
+  const std::string more(command.more);
+  return command.filled_in == nullptr ? more : replaced(more, "{}", command.filled_in());
 }
 
 // ---- for man(1)
@@ -51,22 +64,20 @@ std::string bold(std::string_view text) { return "\\fB" + plain(text) + "\\fR"; 
 std::string slanted(std::string_view text) { return "\\fI" + plain(text) + "\\fR"; }
 
 // "holdfast-jobs-ls".
-std::string title_of(const std::string& command) {
-  std::string title = command.empty() ? "holdfast" : "holdfast-" + command;
-  std::replace(title.begin(), title.end(), ' ', '-');
-  return title;
+std::string title_of(const CommandSpec& command) {
+  const std::string title = "holdfast" + (command.name.empty() ? "" : "-" + std::string(command.name));
+  return replaced(title, " ", "-");
 }
 
 std::string heading(const char* words) { return std::string(".SH ") + words + "\n"; }
 
-std::string synopsis(const std::string& command) {
-  const std::string usage = usage_of(command);
-  const std::string name = command.empty() ? "holdfast" : "holdfast " + command;
-  return heading("SYNOPSIS") + bold(name) + plain(usage.substr(name.size())) + "\n";
+std::string synopsis(const CommandSpec& command) {
+  const std::string name = "holdfast" + (command.name.empty() ? "" : " " + std::string(command.name));
+  return heading("SYNOPSIS") + bold(name) + plain(usage_of(command).substr(name.size())) + "\n";
 }
 
 // Either the sentences or the examples; the first paragraph of a section has no break before it.
-std::string paragraphs(const std::string& command, bool examples) {
+std::string paragraphs(const CommandSpec& command, bool examples) {
   std::string text;
   for (const Paragraph& paragraph : paragraphs_of(more_of(command))) {
     if (paragraph.is_example != examples) continue;
@@ -76,34 +87,31 @@ std::string paragraphs(const std::string& command, bool examples) {
   return text;
 }
 
-std::string description(const std::string& command) {
-  return heading("DESCRIPTION") + plain(purpose_of(command)) + ".\n" +
-         (paragraphs(command, false).empty() ? "" : ".PP\n" + paragraphs(command, false));
+std::string description(const CommandSpec& command) {
+  const std::string sentences = paragraphs(command, false);
+  return heading("DESCRIPTION") + plain(command.purpose) + ".\n" +
+         (sentences.empty() ? "" : ".PP\n" + sentences);
 }
 
-std::string options(const std::vector<OptionEntry>& entries) {
+std::string options(const CommandSpec& command) {
   std::string text = heading("OPTIONS");
-  for (const OptionEntry& option : entries) {
+  for (const OptionSpec* const option : usable_options(command)) {
     text += ".TP\n";
-    for (const std::string& name : option.names)
-      text += (name == option.names.front() ? "" : ", ") + bold(name);
-    if (!option.value.empty()) text += " " + slanted(option.value);
-    text += "\n" + plain(option.does) + "\n";
+    const Words names = names_of(*option);
+    for (const std::string& name : names) text += (name == names.front() ? "" : ", ") + bold(name);
+    if (!option->value.empty()) text += " " + slanted(option->value);
+    text += "\n" + plain(does_of(*option)) + "\n";
   }
   return text;
 }
 
-bool is_below(const CommandEntry& entry, const CommandEntry& above) {
-  return entry.name != above.name && (above.name.empty() || entry.name.starts_with(above.name + " "));
-}
-
-std::string commands(const Table& table, const CommandEntry& above) {
+// All commands below it, also the commands of those.
+std::string commands_of_page(const CommandSpec& group) {
   std::string text;
-  for (const CommandEntry& entry : table) {
-    if (is_below(entry, above))
-      text += ".TP\n" + bold(title_of(entry.name)) + "(1)\n" + plain(purpose_of(entry.name)) + ".\n";
-  }
-  return text.empty() ? "" : heading("COMMANDS") + text;
+  for (const CommandSpec* const command : commands_below(group))
+    text += ".TP\n" + bold(title_of(*command)) + "(1)\n" + plain(command->purpose) + ".\n" +
+            commands_of_page(*command);
+  return text;
 }
 
 }  // namespace
@@ -155,34 +163,26 @@ std::string two_columns(const std::vector<std::pair<std::string, std::string>>& 
   return out;
 }
 
-std::string written(const OptionEntry& option) {
-  std::string names;
-  for (const std::string& name : option.names) names += (names.empty() ? "" : ",") + name;
-  return option.value.empty() ? names : names + " " + option.value;
-}
-
-std::string help_text(const Table& table, const CommandEntry& command) {
-  std::string text =
-      "usage: " + usage_of(command.name) + "\n\n" + std::string(purpose_of(command.name)) + "\n\n";
-  text += list_of_commands(command) + list_of_options(usable_options(table, command));
-  for (const Paragraph& paragraph : paragraphs_of(more_of(command.name)))
+std::string help_text(const CommandSpec& command) {
+  std::string text = "usage: " + usage_of(command) + "\n\n" + std::string(command.purpose) + "\n\n";
+  text += list_of_commands(command) + list_of_options(command);
+  for (const Paragraph& paragraph : paragraphs_of(more_of(command)))
     text += "\n" + (paragraph.is_example ? paragraph.text : wrapped(paragraph.text, 0, 0)) + "\n";
   return text;
 }
 
-std::string man_page(const Table& table, const CommandEntry& command) {
-  std::string capitals = title_of(command.name);
+std::string man_page(const CommandSpec& command) {
+  const std::string name(command.name), title = title_of(command), below = commands_of_page(command);
+  std::string capitals = title;
   std::transform(capitals.begin(), capitals.end(), capitals.begin(),
                  [](unsigned char c) { return std::toupper(c); });
-  std::string text = ".\\\" Printed by holdfast help --man " + command.name + "\n";
+  std::string text = ".\\\" Printed by holdfast help --man " + name + "\n";
   text += ".TH " + capitals + " 1 \"\" \"holdfast " + version() + "\" \"Holdfast\"\n";
-  text += heading("NAME") + plain(title_of(command.name)) + " \\- " + plain(purpose_of(command.name)) + "\n";
-  text += synopsis(command.name) + description(command.name) + commands(table, command);
-  text += options(usable_options(table, command)) + heading("EXAMPLES") + paragraphs(command.name, true);
-  if (command.name.empty()) return text;
-  const bool is_deep = command.name.find(' ') != std::string::npos;
-  const std::string above = is_deep ? command.name.substr(0, command.name.find(' ')) : "";
-  return text + heading("SEE ALSO") + bold(title_of(above)) + "(1)\n";
+  text += heading("NAME") + plain(title) + " \\- " + plain(command.purpose) + "\n";
+  text += synopsis(command) + description(command) + (below.empty() ? "" : heading("COMMANDS") + below);
+  text += options(command) + heading("EXAMPLES") + paragraphs(command, true);
+  if (name.empty()) return text;
+  return text + heading("SEE ALSO") + bold(title_of(above(command))) + "(1)\n";
 }
 
 }  // namespace holdfast::cli
