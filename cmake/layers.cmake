@@ -152,7 +152,7 @@ function(holdfast_test name)
   # What is tested is optimised as users have it. Tests are not: half the time of their compiling would be that. Nor is undefined
   # behaviour looked for in the tests themselves: it would be another third.
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=undefined)
+    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=undefined $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=fuzzer-no-link>)
   else()
     target_compile_options(${target} PRIVATE -Og)
   endif()

@@ -13,6 +13,10 @@
 #
 # What stands before the first name is about the file. The build fails if a name stands twice, if a part is unknown, and if nothing
 # includes a part. Only TARGET sees the generated header.
+#
+# Files that end in .lua make lua.h with an enum Lua in the same way. Lines that are only a comment stay out of those texts, which a
+# server keeps, and each has its sha1(Lua), by which Redis knows it. HEADER NAME.h gives the header another name, for a second set of
+# statements that has other parts.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   cmake_policy(VERSION 3.25)
@@ -76,10 +80,26 @@ if(CMAKE_SCRIPT_MODE_FILE)
   endforeach()
   set(enumerators)
   set(texts)
+  set(type Sql)
+  set(columns "name, text")
+  set(extra)
+  if(KIND STREQUAL "lua")
+    set(type Lua)
+    set(columns "name, text, sha1")
+    set(extra "constexpr std::string_view sha1(Lua lua) noexcept { return all_lua[static_cast<std::size_t>(lua)].sha1; }\n")
+  endif()
   foreach(name IN LISTS names)
     holdfast_put_parts_in(${name})
+    set(hash)
+    if(KIND STREQUAL "lua")
+      string(REGEX REPLACE "\n *--[^\n]*" "" text "\n${text}")
+      string(STRIP "${text}" text)
+      string(SHA1 hash "${text}")
+      string(PREPEND hash ", \"")
+      string(APPEND hash "\"")
+    endif()
     string(APPEND enumerators "  ${name},\n")
-    string(APPEND texts "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
+    string(APPEND texts "    {\"${name}\", R\"embedded(${text})embedded\"${hash}},\n")
   endforeach()
   foreach(part IN LISTS parts)
     if(NOT used_${part})
@@ -90,33 +110,41 @@ if(CMAKE_SCRIPT_MODE_FILE)
   file(
     WRITE "${HEADER}"
     "// Generated from ${NAME}; edit those.\n#pragma once\n\n#include <cstddef>\n#include <cstdint>\n#include <string_view>\n\n"
-    "namespace ${NAMESPACE} {\n\nenum class Sql : std::uint8_t {\n${enumerators}};\n"
-    "inline constexpr std::size_t sql_count = ${count};\n\n"
-    "struct NamedSql {\n  std::string_view name, text;\n};\n"
-    "inline constexpr NamedSql all_sql[] = {\n${texts}};\n\n"
-    "constexpr std::string_view name(Sql sql) noexcept { return all_sql[static_cast<std::size_t>(sql)].name; }\n"
-    "constexpr std::string_view text(Sql sql) noexcept { return all_sql[static_cast<std::size_t>(sql)].text; }\n\n"
-    "}  // namespace ${NAMESPACE}\n")
+    "namespace ${NAMESPACE} {\n\nenum class ${type} : std::uint8_t {\n${enumerators}};\n"
+    "inline constexpr std::size_t ${KIND}_count = ${count};\n\n"
+    "struct Named${type} {\n  std::string_view ${columns};\n};\n"
+    "inline constexpr Named${type} all_${KIND}[] = {\n${texts}};\n\n"
+    "constexpr std::string_view name(${type} ${KIND}) noexcept { return all_${KIND}[static_cast<std::size_t>(${KIND})].name; }\n"
+    "constexpr std::string_view text(${type} ${KIND}) noexcept { return all_${KIND}[static_cast<std::size_t>(${KIND})].text; }\n"
+    "${extra}\n}  // namespace ${NAMESPACE}\n")
   return()
 endif()
 
 set(HOLDFAST_STATEMENTS_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
 
 function(holdfast_statements target namespace)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" HEADER "")
+  list(GET arg_UNPARSED_ARGUMENTS 0 first)
+  cmake_path(GET first EXTENSION LAST_ONLY kind)
+  string(SUBSTRING ${kind} 1 -1 kind)
+  if(NOT arg_HEADER)
+    set(arg_HEADER ${kind}.h)
+  endif()
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE folder)
-  set(header "${PROJECT_BINARY_DIR}/generated/${folder}/sql.h")
-  set(sources ${ARGN})
+  set(header "${PROJECT_BINARY_DIR}/generated/${folder}/${arg_HEADER}")
+  set(sources ${arg_UNPARSED_ARGUMENTS})
+  list(JOIN sources ", " files)
   list(TRANSFORM sources PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   list(JOIN sources "|" joined)
-  list(JOIN ARGN ", " files)
   add_custom_command(
     OUTPUT "${header}"
-    COMMAND "${CMAKE_COMMAND}" "-DSOURCES=${joined}" "-DHEADER=${header}" "-DNAME=${folder}: ${files}" "-DNAMESPACE=${namespace}" -P
-            "${HOLDFAST_STATEMENTS_SCRIPT}"
+    COMMAND "${CMAKE_COMMAND}" "-DSOURCES=${joined}" "-DHEADER=${header}" "-DKIND=${kind}" "-DNAME=${folder}: ${files}"
+            "-DNAMESPACE=${namespace}" -P "${HOLDFAST_STATEMENTS_SCRIPT}"
     DEPENDS ${sources} "${HOLDFAST_STATEMENTS_SCRIPT}"
     COMMENT "Embedding ${folder}: ${files}"
     VERBATIM)
   target_sources(${target} PRIVATE "${header}")
-  add_custom_target(${target}_has_statements DEPENDS "${header}")  # see holdfast_embed
+  string(MAKE_C_IDENTIFIER "${arg_HEADER}" made)
+  add_custom_target(${target}_has_${made} DEPENDS "${header}")  # see holdfast_embed
   target_include_directories(${target} PRIVATE "${PROJECT_BINARY_DIR}/generated")
 endfunction()

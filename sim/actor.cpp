@@ -20,7 +20,7 @@ Task<> renew_by_hand(Process& process, std::shared_ptr<Lease> lease) {
   const Millis ttl =
       as_before ? lease->ttl
                 : std::chrono::floor<Millis>(context.dice.spread(context.plan.shortest_ttl, longest));
-  co_await process.renew(lease, ttl, extend);
+  (void)co_await process.renew(lease, ttl, extend);
 }
 
 // Until it has had enough of it, or has lost it.

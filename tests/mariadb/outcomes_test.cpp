@@ -168,7 +168,7 @@ TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
     const std::string key = "k" + std::to_string(round);
     const auto given_up = stranger();
     given_up->run("BEGIN");
-    given_up->run("INSERT INTO locks VALUES ('" + key +
+    given_up->run("INSERT INTO locks (`key`, locked_by, locked_at, locked_until, sequence) VALUES ('" + key +
                   "', 'ann', UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL 1 HOUR, 7)");
     std::atomic<bool> answered = false;
     std::jthread commits([&] {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers as MongoDB's manual shows them, of servers that cannot be run here.
-#include "stores/mongodb/answers.h"
-
 #include <gtest/gtest.h>
 
-#include "stores/mongodb/rights.h"
+#include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
 namespace {

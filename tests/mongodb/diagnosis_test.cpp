@@ -35,7 +35,7 @@ TEST_F(DiagnosisOfMongo, says_what_the_server_is_and_makes_nothing) {
 
 TEST_F(DiagnosisOfMongo, a_standalone_server_is_a_warning_and_class_c_and_unknown_facts_are_notes) {
   const Diagnosis diagnosis = now();
-  if (!mentions(diagnosis.server, "standalone")) return;  // a replica set: judgement_test.cpp
+  if (!mentions(diagnosis.server, "standalone")) return;  // a replica set: findings_test.cpp
   EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Severity::warning));
   EXPECT_EQ(diagnosis.grade, Grade::C);
   // The engine of the tests has no users; a server with users reports its rights.
@@ -123,7 +123,7 @@ TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
   }
 }
 
-// The engine of the tests does not identify itself: judgement_test.cpp tests that another server answers.
+// The engine of the tests does not identify itself: findings_test.cpp tests that another server answers.
 TEST(DiagnosisOfOneMongo, that_accepts_one_connection_still_gives_all_findings_and_one_about_that) {
   const MongoServer server;
   const auto behind = [](const Relay& relay) {

@@ -42,13 +42,13 @@ TEST_F(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_
         R"({"n": 1, "ok": 1, "writeConcernError": {"code": 10107, "errmsg": "not primary"}})",
         R"({"n": 1, "ok": 1, "writeConcernError": {"code": 4711, "errmsg": "unheard of"}})"}) {
     const Document document = Document::from_json(reply);
-    const auto error = trouble_in(View(document), config());
+    const auto error = write_concern_error(View(document), config());
     ASSERT_TRUE(error) << reply;
     EXPECT_EQ(error->code, Errc::in_doubt) << reply;
     EXPECT_NE(error->detail.find("db:27017"), std::string::npos);
   }
   const Document good = Document::from_json(R"({"value": null, "ok": 1})");
-  EXPECT_FALSE(trouble_in(View(good), config()));
+  EXPECT_FALSE(write_concern_error(View(good), config()));
 }
 
 TEST_F(FaultOfMongo, what_the_server_says_before_it_begins_has_not_happened) {

@@ -18,6 +18,10 @@ class JobsOfMongo : public MongoTest {
               "partialFilterExpression": {"owner": ""}}]})");
   }
   void allow_releases() { mongo(R"({"dropIndexes": "locks", "index": "one"})"); }
+  void change(JobId id, const std::string& fields) {
+    mongo(R"({"update": "locks.holdfast_jobs", "updates": [{"q": {"_id": )" + text(id) +
+          R"(}, "u": {"$set": {)" + fields + "}}}]}");
+  }
   std::string document(JobId id) {
     return mongo(R"({"find": "locks.holdfast_jobs", "filter": {"_id": )" + text(id) + "}}");
   }
@@ -216,6 +220,58 @@ TEST_F(JobsOfMongo, a_job_that_was_replaced_to_a_later_time_while_it_was_taken_i
   EXPECT_EQ(worker.row(id).due_at, worker.row(id).run_at);
   EXPECT_TRUE(mentions(document(id), R"("ready")")) << document(id);
   EXPECT_EQ(lease.acquire("k", "x").verdict, Verdict::granted) << "and what the dead one had is given back";
+}
+
+// Somebody has changed a document by hand.
+TEST_F(JobsOfMongo, a_damaged_document_harms_no_other_job_of_its_queue) {
+  for (const char* damage : {R"("run_at": "soon")", R"("due_at": 7)", R"("args": 7)", R"("state": "lost")",
+                             R"("state": 7)", R"("priority": "high")", R"("key": 7)", R"("limit": "one")",
+                             R"("attempt": {})", R"("trail": [])", R"("unique": 7, "duplicates": "many")"}) {
+    mongo(R"({"delete": "locks.holdfast_jobs", "deletes": [{"q": {}, "limit": 0}]})");
+    Worker worker(url());
+    const JobId bad = worker.enqueue("bad", {.priority = 1}).id,
+                good = worker.enqueue("good", {.priority = 2}).id;
+    change(bad, damage);
+    EXPECT_EQ(worker.list({}).size(), 2u) << damage;
+    const auto claimed = worker.try_claim("w1", 1h, BootClock::now() + 2s);
+    ASSERT_TRUE(claimed) << damage << ": " << claimed.error().detail;
+    EXPECT_EQ(claimed->what, Got::running) << damage;
+    EXPECT_EQ(claimed->job.id, good) << damage;
+    EXPECT_TRUE(worker.finish(*claimed).finished) << damage;
+    EXPECT_EQ(worker.claim("w1").what, Got::nothing) << damage;
+    EXPECT_EQ(worker.row(bad).state, JobState::dead) << damage;
+    EXPECT_TRUE(mentions(worker.row(bad).error, "repair")) << damage << ": " << worker.row(bad).error;
+  }
+}
+
+// Nobody can compare it, or count it up.
+TEST_F(JobsOfMongo, a_damaged_version_is_repaired_and_stops_no_job) {
+  const NewJob waits{.lock_ttl = 1h, .on_conflict = OnConflict::wait};
+  Worker worker(url());
+  worker.enqueue("k", waits);
+  const JobId second = worker.enqueue("k", waits).id, third = worker.enqueue("k", waits).id;
+  const Claimed first = worker.claim("w1");
+  EXPECT_EQ(worker.claim("w2").what, Got::nothing);
+  change(second, R"("version": "first")");
+  change(third, R"("version": null)");
+  EXPECT_TRUE(worker.finish(first).finished);
+  for (const JobId id : {second, third}) {
+    const Claimed next = worker.claim("w2");
+    ASSERT_EQ(next.what, Got::running);
+    EXPECT_EQ(next.job.id, id);
+    EXPECT_TRUE(worker.finish(next).finished);
+  }
+}
+
+TEST_F(JobsOfMongo, a_damaged_document_can_be_removed) {
+  Worker worker(url());
+  for (const char* damage : {R"("version": "first")", R"("version": null)", R"("state": 7)"}) {
+    const JobId bad = worker.enqueue("bad").id;
+    change(bad, damage);
+    const auto removed = worker.engine().change(bad, JobChange::remove, "olga", BootClock::now() + 2s);
+    ASSERT_TRUE(removed) << damage << ": " << removed.error().detail;
+    EXPECT_TRUE(worker.list({}).empty()) << damage;
+  }
 }
 
 }  // namespace

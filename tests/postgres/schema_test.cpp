@@ -33,7 +33,7 @@ TEST_F(Schema, connecting_creates_nothing_and_names_the_command_that_does) {
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 0);
 }
 
-TEST_F(Schema, the_lock_table_is_that_of_rubys_locker) {
+TEST_F(Schema, the_lock_table_is_that_of_rubys_locker_and_two_columns_that_may_be_null) {
   make_tables(url());
   EXPECT_EQ(
       psql()->value(
@@ -42,7 +42,8 @@ TEST_F(Schema, the_lock_table_is_that_of_rubys_locker) {
           "column_name <> 'id' AND table_schema = $1",
           {schema_}),
       "locked_by character varying -, key character varying -, sequence bigint 0, "
-      "locked_at timestamp without time zone -, locked_until timestamp without time zone -");
+      "locked_at timestamp without time zone -, locked_until timestamp without time zone -, "
+      "ttl_ms bigint -, ttl_until timestamp without time zone -");
   EXPECT_EQ(psql()->value(
                 "SELECT indexdef FROM pg_indexes WHERE indexname = 'index_locks_on_key' AND schemaname = $1",
                 {schema_}),

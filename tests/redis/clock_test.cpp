@@ -3,7 +3,7 @@
 // cannot set: so this one speaks by a script.
 #include <thread>
 
-#include "stores/redis/script.h"
+#include "stores/redis/lua.h"
 #include "tests/redis/suite.h"
 #include "tests/support/listener.h"
 
@@ -95,7 +95,7 @@ TEST(ClockOfRedis, that_was_not_read_for_long_is_read_before_a_short_call) {
 TEST_F(RedisTest, what_follows_a_request_that_came_too_late_is_too_late_as_well) {
   Caller caller(server_.url());
   caller.acquire("k", "ann");
-  const std::string script(redis::scripts_for(redis::Layout::own).apply.text);
+  const std::string script(redis::text(redis::Lua::apply));
   const std::string text = redis({"EVAL",
                                   script,
                                   "13",

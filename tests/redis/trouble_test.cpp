@@ -230,7 +230,7 @@ TEST(ImpostorOfRedis, another_program_at_the_port_is_named_and_gets_no_lease) {
       {std::string("\x15\x03\x03\x00\x02\x02\x46", 7), "rediss://", Errc::refused},
       {"E\0\0\0", "is not a Redis server", Errc::refused},
       {"*1\r\n?x\r\n", "does not follow the Redis protocol", Errc::unavailable},
-      {"", "is it a Redis server?", Errc::unavailable},
+      {"", "it is probably not a Redis server; check host and port", Errc::unavailable},
       {"-ERR unknown command 'AUTH', with args beginning with: 'canary'\r\n+OK\r\n+OK\r\n+OK\r\n",
        "does not know AUTH", Errc::refused},
       {"-ERR odd word: 'canar'\r\n+OK\r\n+OK\r\n+OK\r\n", "refused user and password", Errc::refused},

@@ -2,6 +2,7 @@
 // What `holdfast doctor` finds about a file: each row of the table in docs/stores/sqlite.md.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

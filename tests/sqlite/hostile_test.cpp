@@ -61,20 +61,20 @@ TEST_F(Hostile, tables_that_are_not_exactly_ours_are_refused) {
       {"CREATE INDEX i ON locks(locked_by)", "'i' on its table 'locks'"},
       {"CREATE UNIQUE INDEX i ON holdfast_log(key)", "'i' on its table 'holdfast_log'"},
       {"ALTER TABLE locks ADD COLUMN more TEXT",
-       "'locks' that this version of Holdfast would create differently"},
-      {"ALTER TABLE holdfast_facts RENAME COLUMN note TO notes", "'holdfast_facts' that this version"},
+       "'locks' differs from the one that this version of Holdfast creates"},
+      {"ALTER TABLE holdfast_facts RENAME COLUMN note TO notes", "'holdfast_facts' differs from the one"},
       {"DROP TABLE holdfast_log", "lacks the table 'holdfast_log'"},
       {"DROP TABLE holdfast_state; CREATE TABLE holdfast_state(boot_id, time_namespace, swept_from, "
        "swept_to, "
        "swept_at)",
-       "'holdfast_state' that this version"},
+       "'holdfast_state' differs from the one"},
       {"DROP TABLE locks; CREATE TABLE locks (key TEXT PRIMARY KEY, locked_by TEXT, locked_at INTEGER, "
        "locked_until INTEGER, sequence INTEGER NOT NULL CHECK (sequence < 5)) WITHOUT ROWID",
-       "'locks' that this version"},
+       "'locks' differs from the one"},
       {"DROP TABLE locks; CREATE TABLE locks (key TEXT PRIMARY KEY, locked_by TEXT DEFAULT (randomblob(9)), "
        "locked_at INTEGER, locked_until INTEGER, sequence INTEGER NOT NULL) WITHOUT ROWID",
-       "'locks' that this version"},
-      {"DROP TABLE locks; CREATE VIEW locks AS SELECT * FROM holdfast_log", "'locks' that this version"},
+       "'locks' differs from the one"},
+      {"DROP TABLE locks; CREATE VIEW locks AS SELECT * FROM holdfast_log", "'locks' differs from the one"},
       {"PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 0, 'CREATE TRIGGER "
        "x "
        "AFTER INSERT ON locks BEGIN DELETE FROM locks; END')",
@@ -280,15 +280,17 @@ TEST_F(Hostile, a_damaged_row_harms_no_other_request_of_its_batch) {
 
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
   Caller here(path_);
+  constexpr const char* replace =
+      "REPLACE INTO locks (key, locked_by, locked_at, locked_until, sequence) VALUES ('k', NULL, 0, 0, ";
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {
-    RawDatabase(path_).ask(std::string("REPLACE INTO locks VALUES ('k', NULL, 0, 0, ") + last + ")");
+    RawDatabase(path_).ask(std::string(replace) + last + ")");
     const auto reply =
         here.try_ask({.verb = Verb::acquire, .key = {"k"}, .owner = {here.name()}, .ttl = 1h}, soon());
     ASSERT_FALSE(reply) << last;
     EXPECT_EQ(reply.error().code, Errc::refused);
     EXPECT_NE(reply.error().detail.find("token"), std::string::npos) << reply.error().detail;
   }
-  RawDatabase(path_).ask("REPLACE INTO locks VALUES ('k', NULL, 0, 0, 9223372036854775805)");
+  RawDatabase(path_).ask(std::string(replace) + "9223372036854775805)");
   EXPECT_EQ(to_number(here.acquire("k").token), 9223372036854775806u);
 }
 

@@ -240,9 +240,9 @@ TEST_F(Jobs, tables_of_jobs_that_are_not_exactly_ours_are_refused) {
       {"CREATE INDEX i ON holdfast_jobs (name)", "'i' on its table 'holdfast_jobs'"},
       {"DROP INDEX holdfast_jobs_slot", "lacks the index 'holdfast_jobs_slot'"},
       {"DROP INDEX holdfast_jobs_due; CREATE INDEX holdfast_jobs_due ON holdfast_jobs (queue)",
-       "index 'holdfast_jobs_due' that this version"},
+       "index 'holdfast_jobs_due' differs from the one"},
       {"DROP TABLE holdfast_ticks", "lacks the table 'holdfast_ticks'"},
-      {"ALTER TABLE holdfast_jobs ADD COLUMN more TEXT", "table 'holdfast_jobs' that this version"},
+      {"ALTER TABLE holdfast_jobs ADD COLUMN more TEXT", "table 'holdfast_jobs' differs from the one"},
   };
   for (const auto& row : table) {
     SCOPED_TRACE(row.sql);

@@ -16,7 +16,7 @@ MAY_SLEEP = {}
 HEIGHT = {"base": 0, "core": 1, "rows": 2, "stores": 3, "client": 4, "jobs": 5, "c": 6, "cli": 6, "http": 6}
 
 MAX_LINES = 400
-MAX_STATEMENT_LINES = 800  # of a .sql file: its blocks are short, and stand together so that they are read together
+MAX_STATEMENT_LINES = 800  # of a .sql or .lua file: its blocks are short, and stand together so that they are read together
 MAX_README_LINES = 200
 MAX_PROSE_COLUMNS = 100
 
@@ -224,7 +224,7 @@ def length(tree):
     """A file holds one idea."""
     for path in tree.cpp() + tree.select(".sql", ".lua") + tree.select(".json", under=("src/",)) + scripts(tree):
         lines = tree.text(path).count("\n")
-        most = MAX_STATEMENT_LINES if path.endswith(".sql") else MAX_LINES
+        most = MAX_STATEMENT_LINES if path.endswith((".sql", ".lua")) else MAX_LINES
         if lines > most:
             yield path, lines, f"{lines} lines: split it by ideas ({most} at most)"
 

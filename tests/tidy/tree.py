@@ -82,9 +82,10 @@ class Tree:
             return [header[:-2]] if header[:-2] in self._known else []
         folder, name = os.path.split(header)
         cmake = os.path.join(folder, "CMakeLists.txt")
-        if name != "sql.h" or cmake not in self._known or "holdfast_statements(" not in self.text(cmake):
+        kind = re.fullmatch(r"(?:\w+_)?(sql|lua)\.h", name)
+        if not kind or cmake not in self._known or "holdfast_statements(" not in self.text(cmake):
             return []
-        return [file for file in self.select(".sql", under=(folder + "/",)) if os.path.dirname(file) == folder]
+        return [file for file in self.select("." + kind[1], under=(folder + "/",)) if os.path.dirname(file) == folder]
 
     @functools.cached_property
     def _known(self):

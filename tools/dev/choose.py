@@ -22,8 +22,9 @@ import axes  # noqa: E402
 PROGRAM = re.compile(r"holdfast_test\(\s*(\w+)([^)]*)\)")
 SUITE = re.compile(r"^TEST(?:_[FP])?\((\w+),", re.MULTILINE)
 OTHER = re.compile(r"add_test\(\s*NAME ([a-z]+)\.")
-NEED_NOTHING = {"api", "jobs"}  # of the others, those that read or compile sources only; for the rest all is built
-CONFIGURED = "build.ninja"      # the target to build for those
+CONFIGURED = "build.ninja"  # a target that builds nothing
+# What to build for the others; all, unless it is said here: some read or compile sources only.
+NEEDS = {"api": CONFIGURED, "jobs": CONFIGURED, "fuzz": "fuzz_targets"}
 
 
 def read(path):
@@ -73,7 +74,7 @@ def meaning(name, programs, others, store):
 
 
 def needed(other):
-    return CONFIGURED if other in NEED_NOTHING else "all"
+    return NEEDS.get(other, "all")
 
 
 class Parser(argparse.ArgumentParser):

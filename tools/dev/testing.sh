@@ -58,7 +58,7 @@ test_failed() { # [PRESET]
     target=$(target_of "$preset")
     # Only the programs that failed are built, if all of them are known as such.
     mapfile -t programs < <(sed -n "s/^$preset \([^.]*\)[.].*/\1/p" "$list.last" | sort -u)
-    [[ -z $tests || $preset == fuzz ]] || target=$(python3 "$root/tools/dev/choose.py" "${programs[@]}" | tail -n 1)
+    [[ -z $tests || " ${programs[*]} " == *" fuzz "* ]] || target=$(python3 "$root/tools/dev/choose.py" "${programs[@]}" | tail -n 1)
     test_preset "$preset" "${target:-all}" ${tests:+-R "^($tests)\$"}
   done
   ((${#results[@]} != 0)) || { say "nothing failed in the last run of $1" && exit 0; }
@@ -87,7 +87,7 @@ test_presets() { # PRESET...: builds and tests each, even if others fail; ends w
 need_for_tests() { # PRESET...
   local start=$EPOCHSECONDS
   need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}" "${PACKAGES_BENCH[@]}"
-  [[ " $* " != *" fuzz "* ]] || need "${PACKAGES_FUZZ[@]}"
+  [[ " $* " != *" asan "* ]] || need "${PACKAGES_ASAN[@]}"
   packages=$((packages + EPOCHSECONDS - start))
   fetch_engines &
   fetching=$!
@@ -116,14 +116,15 @@ build_ahead() { # PRESET...
   echo 19 >/proc/self/autogroup 2>/dev/null
   chrt --idle --pid 0 "$$" 2>/dev/null || renice -n 19 -p "$$"
   for preset; do
-    build "$preset" ON -j 1 "$(target_of "$preset")"
+    # shellcheck disable=SC2046 # several words
+    build "$preset" ON -j 1 $(target_of "$preset")
   done
 }
 
 target_of() { # PRESET
   case $1 in
-    asan | tsan) echo "$1_tests" ;;
-    fuzz) echo fuzz_targets ;;
+    asan) echo asan_tests fuzz_targets ;;
+    tsan) echo tsan_tests ;;
     *) echo all ;;
   esac
 }
@@ -169,7 +170,7 @@ run_tests() { # PRESET [CTEST'S WORDS...]
   ctest=(steady "$preset" env TMPDIR="$(scratch_folder)" ctest -j "$jobs" --test-output-size-failed 10000000 --output-junit "$logs/junit.xml" "${@:2}")
   # The preset `dev` would leave out what is not fast, and `release` what is chosen for soaking.
   case $#:$preset in
-    1:* | *:asan | *:tsan | *:fuzz) ctest+=(--preset "$preset") ;;
+    1:* | *:asan | *:tsan) ctest+=(--preset "$preset") ;;
     *) ctest+=(--test-dir "$root/build/$preset" --output-on-failure --no-label-summary --no-tests=error) ;;
   esac
   say "testing $preset ..."
@@ -237,7 +238,7 @@ soak_sim() { # [SEEDS]: others in every second, and the first of them is printed
   "$root/build/release/bin/holdfast_sim" --seeds "${1-100000}" --from "$from"
 }
 
-soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new stays in build/fuzz/corpus
+soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new stays in build/asan/corpus
   local target=all seconds=60 name names found dict=() failed=0
   [[ ${1-} =~ ^[0-9]*$ ]] || { target=$1 && shift; }
   [[ ! ${1-} =~ ^[1-9][0-9]*$ ]] || { seconds=$1 && shift; }
@@ -247,13 +248,13 @@ soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new 
   [[ $# == 0 && " all ${names[*]} " == *" $target "* ]] ||
     die 64 "./dev soak fuzz takes a target (${names[*]}) and a number of seconds, or neither"
   [[ $target == all ]] || names=("$target")
-  need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}" "${PACKAGES_FUZZ[@]}"
-  build fuzz ON fuzz_targets || exit
+  need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}" "${PACKAGES_ASAN[@]}"
+  build asan ON fuzz_targets || exit
   for name in "${names[@]}"; do
-    found=$root/build/fuzz/corpus/$name dict=()
+    found=$root/build/asan/corpus/$name dict=()
     [[ ! -f $root/fuzz/$name.dict ]] || dict=("-dict=$root/fuzz/$name.dict")
     say "fuzzing $name for $seconds s ..."
-    "$root/build/fuzz/bin/fuzz_$name" "${dict[@]}" -max_total_time="$seconds" -timeout=20 -print_final_stats=1 \
+    "$root/build/asan/bin/fuzz_$name" "${dict[@]}" -max_total_time="$seconds" -timeout=20 -print_final_stats=1 \
       -artifact_prefix="$found-" "$found" "$root/fuzz/corpus/$name" || { say "fuzz_$name failed; its input is $found-*" && failed=1; }
   done
   return "$failed"

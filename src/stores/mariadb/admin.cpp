@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/row.h"
+#include "core/table_version.h"
 #include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
 
@@ -13,6 +14,9 @@ namespace {
 using core::length_of;
 
 constexpr std::size_t one_part = 500;
+
+constexpr unsigned column_is_there = 1060;
+constexpr Millis pause{500};  // for those who use a table that cannot be changed just now
 
 bool may_try_again(const Trouble& trouble) { return was_overtaken(trouble.code) || was_locked(trouble.code); }
 
@@ -37,7 +41,8 @@ bool MariaStoreAdmin::commit(Connection& connection, const std::string& text, In
   return false;
 }
 
-std::vector<std::string> MariaStoreAdmin::missing(const ServerProbe& probe) const {
+std::vector<std::string> MariaStoreAdmin::due(const ServerProbe& probe) const {
+  require_known(probe, *config_);
   for (const std::string& wrong : {probe.wrong, probe.wrong_jobs})
     if (!wrong.empty())
       throw_failure({Errc::refused, config_->name + ": " + wrong + "; nothing was changed"});
@@ -46,34 +51,59 @@ std::vector<std::string> MariaStoreAdmin::missing(const ServerProbe& probe) cons
   for (const auto& tables : {probe.missing, probe.missing_jobs})
     for (const std::string& table : tables)
       statements.push_back(config_->tables.schema(statement_that_creates(table), probe.key_type));
+  // A table that is created now has the newest version.
+  const auto is_missing = [](std::string_view table, const std::vector<std::string>& tables) {
+    return std::find(tables.begin(), tables.end(), table) != tables.end();
+  };
+  for (std::size_t i = 0; i < sql_count; ++i) {
+    const std::string_view table = core::migrated_table(all_sql[i].name);
+    if (core::migrates(all_sql[i].name, probe.table_version.version) && !is_missing(table, probe.missing) &&
+        !is_missing(table, probe.missing_jobs))
+      statements.push_back(config_->tables.schema(static_cast<Sql>(i), probe.key_type));
+  }
   return statements;
+}
+
+// All who use a table wait behind whoever waits to change it.  So that is for a second only, the least that
+// MySQL has: then they go on, and it is tried again.
+void MariaStoreAdmin::make(Connection& connection, const std::string& statement, Instant until) const {
+  const auto fail = [&](Errc code, const std::string& why) { throw_failure({code, config_->name + why}); };
+  while (true) {
+    const Answers answers = connection.run(statement, until);
+    if (!answers.trouble) return;
+    const unsigned code = answers.trouble->code;
+    if (code == column_is_there) return;  // another init was faster, or one was ended in between
+    if (code == 1142 || code == 1044)
+      fail(Errc::refused, ": this user may not create or change the tables: " + answers.trouble->text +
+                              "; it needs GRANT CREATE, ALTER ON `" + printable(config_->options.database) +
+                              "`.*, or let the owner run what this prints: " +
+                              store_command(config_->name, "init --dry-run"));
+    if (!was_locked(code)) throw_failure(statement_error(*answers.trouble, config_->name));
+    if (clamped_add(BootClock::now(), 3 * pause) >= until)
+      fail(Errc::unavailable,
+           ": the tables of \"" + config_->tables.name() +
+               "\" are in use by an open transaction, so init cannot change them; end that "
+               "transaction, or run init again later");
+    ask(connection, "SELECT SLEEP(" + std::to_string(pause.count()) + " / 1000)", until);
+  }
 }
 
 Result<std::vector<std::string>> MariaStoreAdmin::plan(Instant until) {
   try {
     Connection connection(*config_, until);
-    return missing(probe_server(connection, *config_, until));
+    return due(probe_server(connection, *config_, until));
   } catch (const Failure& failure) {
     return undone(failure.error());
   }
 }
 
-// A statement that makes a table commits by itself; two who make the same at once do no harm.
+// A statement that makes or changes a table commits by itself; two who do the same at once do no harm.
 Result<std::vector<std::string>> MariaStoreAdmin::init(Instant until) {
   try {
     Connection connection(*config_, until);
-    const std::vector<std::string> statements = missing(probe_server(connection, *config_, until));
-    for (const std::string& statement : statements) {
-      const Answers answers = connection.run(statement, until);
-      if (!answers.trouble) continue;
-      if (answers.trouble->code != 1142 && answers.trouble->code != 1044)
-        throw_failure(statement_error(*answers.trouble, config_->name));
-      throw_failure(
-          {Errc::refused, config_->name + ": this user may not create the tables: " + answers.trouble->text +
-                              "; it needs GRANT CREATE ON `" + printable(config_->options.database) +
-                              "`.*, or let the owner run what this prints: " +
-                              store_command(config_->name, "init --dry-run")});
-    }
+    const std::vector<std::string> statements = due(probe_server(connection, *config_, until));
+    ask(connection, "SET SESSION lock_wait_timeout = 1", until);
+    for (const std::string& statement : statements) make(connection, statement, until);
     return statements;
   } catch (const Failure& failure) {
     return undone(failure.error());

@@ -20,7 +20,10 @@ class MariaStoreAdmin final : public StoreAdmin {
   Result<Diagnosis> diagnose(Instant until) override;
 
  private:
-  std::vector<std::string> missing(const ServerProbe& probe) const;
+  // What init has to do: what is missing is created, and what is old is migrated.
+  std::vector<std::string> due(const ServerProbe& probe) const;
+  // One of those.  Somebody may have a table in use: then it is tried again.
+  void make(Connection& connection, const std::string& statement, Instant until) const;
   // All statements of one text.
   Answers ask(Connection& connection, const std::string& text, Instant until) const;
   // The end of a transaction; false: it was undone, as somebody was in the way.

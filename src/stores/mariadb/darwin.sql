@@ -34,16 +34,18 @@ DELETE FROM {darwin} WHERE processName IN ({keys}) AND RIGHT(unlockKey, CHAR_LEN
 -- microseconds behind their end, as an acquire waits for them so long.
 --   {first}  TRUE: the first page; Java may use a lock with an empty name, which comes before all others
 SELECT x.`key`, x.owner, x.token, x.until_us, x.since_us, f.note, f.detached,
-       (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = x.`key` AND w.until > {now}), {now_us}
+       (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = x.`key` AND w.until > {now}), {now_us}, x.ttl_ms
   FROM (SELECT l.`key`, l.locked_by AS owner, l.sequence AS token,
                IF(d.processName IS NULL AND l.locked_by IS NOT NULL, LEAST({now_us}, COALESCE({us(l.locked_until)}, {now_us})),
                   {us(l.locked_until)}) AS until_us,
-               {us(l.locked_at)} AS since_us
+               {us(l.locked_at)} AS since_us,
+               IF(l.ttl_until = l.locked_until, l.ttl_ms, NULL) AS ttl_ms  -- with ttl
+               NULL AS ttl_ms  -- without ttl
           FROM {locks} AS l
           LEFT JOIN {darwin} AS d ON d.processName = l.`key`
          WHERE d.processName IS NULL OR d.unlockKey = CONCAT(LOWER(HEX(l.sequence)), {suffix})
         UNION ALL
-        SELECT d.processName, CONCAT(d.unlockKey, ' (Darwin)'), 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil) + {grace}, 0
+        SELECT d.processName, CONCAT(d.unlockKey, ' (Darwin)'), 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil) + {grace}, 0, NULL
           FROM {darwin} AS d
           LEFT JOIN {locks} AS l ON l.`key` = d.processName
          WHERE l.`key` IS NULL OR d.unlockKey <> CONCAT(LOWER(HEX(l.sequence)), {suffix})) AS x

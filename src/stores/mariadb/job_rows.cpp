@@ -184,14 +184,12 @@ std::optional<JobRecord> MariaEngine::one_in(const Answer& answer) {
 
 std::optional<JobRecord> MariaEngine::job(JobId id) {
   return one_in(
-      ask(config_->tables.sql(Sql::job_by_id, {{"id", digits_of(id)}, {"for_update", for_update()}}), 1)
-          .front());
+      ask(tables_.sql(Sql::job_by_id, {{"id", digits_of(id)}, {"for_update", for_update()}}), 1).front());
 }
 
 std::optional<JobRecord> MariaEngine::in_slot(std::string_view slot) {
   return one_in(
-      ask(config_->tables.sql(Sql::job_in_slot, {{"slot", hex(slot)}, {"for_update", for_update()}}), 1)
-          .front());
+      ask(tables_.sql(Sql::job_in_slot, {{"slot", hex(slot)}, {"for_update", for_update()}}), 1).front());
 }
 
 // -- writing
@@ -215,7 +213,7 @@ JobId MariaEngine::insert(const JobRecord& job) {
   require_fit(job.row);
   try {
     const std::string columns = all_columns(job, moment().wall);
-    const auto answers = ask(config_->tables.sql(Sql::insert_job, {{"columns_and_values", columns}}), 1);
+    const auto answers = ask(tables_.sql(Sql::insert_job, {{"columns_and_values", columns}}), 1);
     wrote_ = true;
     return JobId{answers.front().insert_id};
   } catch (const Overtaken& overtaken) {
@@ -227,9 +225,9 @@ JobId MariaEngine::insert(const JobRecord& job) {
 void MariaEngine::update(const JobRecord& job) {
   const auto before = read_records_.find(job.row.id);
   assert(before != read_records_.end());
-  write(config_->tables.sql(Sql::update_job,
-                            {{"columns_and_values", changed_columns(before->second, job, moment().wall)},
-                             {"id", digits_of(job.row.id)}}));
+  write(tables_.sql(Sql::update_job,
+                    {{"columns_and_values", changed_columns(before->second, job, moment().wall)},
+                     {"id", digits_of(job.row.id)}}));
   before->second = job;
   set_aside_ |= candidates_ && job.row.parked;
   const auto first = first_parked_.find(job.row.key);
@@ -240,29 +238,29 @@ void MariaEngine::update(const JobRecord& job) {
     first_parked_.erase(first);
 }
 
-void MariaEngine::erase(JobId id) { write(config_->tables.sql(Sql::delete_jobs, {{"ids", digits_of(id)}})); }
+void MariaEngine::erase(JobId id) { write(tables_.sql(Sql::delete_jobs, {{"ids", digits_of(id)}})); }
 
 std::vector<JobRecord> MariaEngine::find(const JobQuery& query) {
   const std::size_t limit = std::min<std::size_t>(query.limit, 1'000'000'000);
   const auto answers =
-      ask(config_->tables.sql(Sql::find_jobs, {{"id", digits_of(query.id)},
-                                               {"before", digits_of(query.before)},
-                                               {"key", hex(query.key)},
-                                               {"name", hex(query.name)},
-                                               {"queue", hex(query.queue)},
-                                               {"job_state", hex(query.state ? to_string(*query.state) : "")},
-                                               {"limit", std::to_string(limit)}}),
+      ask(tables_.sql(Sql::find_jobs, {{"id", digits_of(query.id)},
+                                       {"before", digits_of(query.before)},
+                                       {"key", hex(query.key)},
+                                       {"name", hex(query.name)},
+                                       {"queue", hex(query.queue)},
+                                       {"job_state", hex(query.state ? to_string(*query.state) : "")},
+                                       {"limit", std::to_string(limit)}}),
           1);
   return records_in(answers.front());
 }
 
 std::uint64_t MariaEngine::erase_over(Moment finished_before, std::size_t limit) {
   const auto answers =
-      ask(config_->tables.sql(Sql::finished_jobs, {{"moment", datetime_of(finished_before)},
-                                                   {"limit", std::to_string(std::min(limit, most_purged))}}),
+      ask(tables_.sql(Sql::finished_jobs, {{"moment", datetime_of(finished_before)},
+                                           {"limit", std::to_string(std::min(limit, most_purged))}}),
           1);
   const Answer& over = answers.front();
-  if (!over.rows.empty()) write(config_->tables.sql(Sql::delete_jobs, {{"ids", ids_in(over)}}));
+  if (!over.rows.empty()) write(tables_.sql(Sql::delete_jobs, {{"ids", ids_in(over)}}));
   return over.rows.size();
 }
 
@@ -271,11 +269,10 @@ std::uint64_t MariaEngine::erase_over(Moment finished_before, std::size_t limit)
 // Where there is no row to lock one is made, so that of two who take the first tick of a name the second
 // waits for the first.
 std::optional<TickRecord> MariaEngine::tick_of(std::string_view name) {
-  const std::string read =
-      config_->tables.sql(Sql::read_tick, {{"name", hex(name)}, {"for_update", for_update()}});
+  const std::string read = tables_.sql(Sql::read_tick, {{"name", hex(name)}, {"for_update", for_update()}});
   Answer row = ask(read, 1).front();
   if (row.rows.empty() && access_ == Access::write)
-    row = ask(config_->tables.sql(Sql::insert_tick, {{"name", hex(name)}}) + read, 1).front();
+    row = ask(tables_.sql(Sql::insert_tick, {{"name", hex(name)}}) + read, 1).front();
   if (row.rows.empty() || row.is_null(0, 0)) return std::nullopt;
   return TickRecord{.tick = row.number(0, 0),
                     .job = JobId{static_cast<std::uint64_t>(row.number(0, 1))},
@@ -287,18 +284,18 @@ std::optional<TickRecord> MariaEngine::tick_of(std::string_view name) {
 
 void MariaEngine::put_tick(std::string_view name, const TickRecord& tick) {
   const auto time_or_null = [](Micros at) { return at == Micros::zero() ? "NULL" : datetime_of(at); };
-  write(config_->tables.sql(Sql::write_tick, {{"name", hex(name)},
-                                              {"tick", std::to_string(tick.tick)},
-                                              {"job", digits_of(tick.job)},
-                                              {"taken_by", hex(tick.by)},
-                                              {"taken_at", time_or_null(tick.at)},
-                                              {"success_at", time_or_null(tick.success)},
-                                              {"until", time_or_null(tick.until)}}));
+  write(tables_.sql(Sql::write_tick, {{"name", hex(name)},
+                                      {"tick", std::to_string(tick.tick)},
+                                      {"job", digits_of(tick.job)},
+                                      {"taken_by", hex(tick.by)},
+                                      {"taken_at", time_or_null(tick.at)},
+                                      {"success_at", time_or_null(tick.success)},
+                                      {"until", time_or_null(tick.until)}}));
 }
 
 void MariaEngine::erase_ticks(Micros until_before) {
-  write(config_->tables.sql(Sql::delete_ticks,
-                            {{"moment", datetime_of(until_before)}, {"limit", std::to_string(most_purged)}}));
+  write(tables_.sql(Sql::delete_ticks,
+                    {{"moment", datetime_of(until_before)}, {"limit", std::to_string(most_purged)}}));
 }
 
 }  // namespace holdfast::mariadb

@@ -39,7 +39,7 @@ void require_time(Instant until) {
 }  // namespace
 
 MariaEngine::MariaEngine(std::shared_ptr<const StoreConfig> config, Instant until)
-    : config_(std::move(config)) {
+    : config_(std::move(config)), tables_(config_->tables) {
   connect(until);
 }
 
@@ -50,6 +50,7 @@ void MariaEngine::connect(Instant until) {
   require_jobs(probe, *config_);
   offset_ = {};
   offset_.learn(probe.asked, probe.answered, probe.now);
+  tables_ = config_->tables.with_ttl(probe.ttl);
   probe_ = std::move(probe);
   connection_ = std::move(connection);
 }
@@ -95,7 +96,7 @@ bool MariaEngine::attempt(const std::function<void()>& work) {
 void MariaEngine::begin(Access access, Instant until) {
   access_ = access;
   until_ = until;
-  pending_ = access == Access::write ? config_->tables.sql(Sql::begin) : "";
+  pending_ = access == Access::write ? tables_.sql(Sql::begin) : "";
   wrote_ = false;
   moment_.reset();
   read_records_.clear();
@@ -108,12 +109,12 @@ void MariaEngine::begin(Access access, Instant until) {
 void MariaEngine::commit() {
   if (access_ == Access::read) return;
   if (!wrote_) {
-    ask(config_->tables.sql(Sql::roll_back), 0);
+    ask(tables_.sql(Sql::roll_back), 0);
     return;
   }
   const std::int64_t void_after = offset_.at_least(until_).count();
   const Answers done =
-      connection_->run(std::exchange(pending_, {}) + commit_in_time(config_->tables, void_after), until_);
+      connection_->run(std::exchange(pending_, {}) + commit_in_time(tables_, void_after), until_);
   if (!done.trouble) return;
   if (done.trouble->code == too_late)
     throw_failure({Errc::unavailable, config_->name + ": timed out before the commit"});
@@ -124,7 +125,7 @@ void MariaEngine::commit() {
 void MariaEngine::roll_back() noexcept {
   if (access_ == Access::read || connection_->ended()) return;
   try {
-    (void)connection_->run(config_->tables.sql(Sql::roll_back), std::max(until_, BootClock::now() + soon));
+    (void)connection_->run(tables_.sql(Sql::roll_back), std::max(until_, BootClock::now() + soon));
   } catch (const Failure&) {
     // Then it is of no more use, and the next call makes a new one.
   }
@@ -155,7 +156,7 @@ std::vector<Answer> MariaEngine::ask(const std::string& text, std::size_t count)
 core::JobMoment MariaEngine::moment() {
   if (moment_) return *moment_;
   const Instant sent = BootClock::now();
-  const Micros now(ask(config_->tables.sql(Sql::read_clock), 1).front().number(0, 0));
+  const Micros now(ask(tables_.sql(Sql::read_clock), 1).front().number(0, 0));
   offset_.learn(sent, BootClock::now(), now);
   return moment_.emplace(core::JobMoment{.now = now, .wall = Moment(now)});
 }
@@ -171,14 +172,13 @@ Reply MariaEngine::lease(const Request& r) {
   // To lock it now would be out of order: two claims that set jobs aside would wait for each other.
   else if (set_aside_ && parts_ < most_parts && !busy_.empty() && r.key.text < busy_.rbegin()->first)
     throw CommitPart{};
-  const std::string key = config_->tables.key(r.key.text);
+  const std::string key = tables_.key(r.key.text);
   // A finish has to release what it says it has released.
   const bool skips = locked_keys_.contains(r.key.text) && candidates_;
   const Values values = {{"keys", key}, {"skip_locked", skips ? "SKIP LOCKED" : ""}, {"patience", ""}};
   std::vector<Answer> answers;
   try {
-    answers = ask(config_->tables.sql(Sql::lock_leases, values) +
-                      config_->tables.sql(Sql::read_committed_leases, values),
+    answers = ask(tables_.sql(Sql::lock_leases, values) + tables_.sql(Sql::read_committed_leases, values),
                   LockedLeases::answers + 1);
   } catch (const Overtaken& overtaken) {
     if (was_locked(overtaken.trouble.code)) locked_keys_.emplace(r.key.text);
@@ -200,7 +200,7 @@ Reply MariaEngine::lease(const Request& r) {
   }
   const LockedLease before = lease;
   core::Outcome outcome = core::decide(r, config_->client, lease.record, leases.moment);
-  Writes writes(config_->tables);
+  Writes writes(tables_);
   writes.add(r, before, lease.record, outcome, config_->client, now);
   if (!writes.empty()) write(writes.text());
   if (outcome.reply.verdict == Verdict::busy) busy_.emplace(r.key.text, outcome.reply);
@@ -208,8 +208,7 @@ Reply MariaEngine::lease(const Request& r) {
 }
 
 std::string MariaEngine::lock_owner(Key lock) {
-  const auto answers =
-      ask(config_->tables.sql(Sql::read_owner, {{"key", config_->tables.key(lock.text)}}), 1);
+  const auto answers = ask(tables_.sql(Sql::read_owner, {{"key", tables_.key(lock.text)}}), 1);
   return answers.front().rows.empty() ? std::string() : std::string(answers.front().text(0, 0));
 }
 
@@ -223,7 +222,7 @@ MariaEngine::Candidates& MariaEngine::read_candidates(Queues queues) {
     const Values values = {
         {"queue", hex(queue)}, {"moment", datetime_of(at.now)}, {"limit", std::to_string(most_made_ready)}};
     for (const Sql statement : {Sql::expired_job, Sql::jobs_become_due, Sql::ready_job, Sql::queue_times})
-      text += config_->tables.sql(statement, values);
+      text += tables_.sql(statement, values);
   }
   const auto answers = ask(text, count * queues.size());
   Candidates found;
@@ -242,8 +241,7 @@ MariaEngine::Candidates& MariaEngine::read_candidates(Queues queues) {
 
 std::optional<JobRecord> MariaEngine::ready_in(Queues queues) {
   std::string text;
-  for (const std::string& queue : queues)
-    text += config_->tables.sql(Sql::ready_job, {{"queue", hex(queue)}});
+  for (const std::string& queue : queues) text += tables_.sql(Sql::ready_job, {{"queue", hex(queue)}});
   std::optional<JobRecord> best;
   for (const Answer& answer : ask(text, queues.size())) take_better(best, one_in(answer));
   return best;
@@ -260,7 +258,7 @@ std::optional<JobRecord> MariaEngine::next_expired(Queues queues, Micros) {
 std::optional<JobRecord> MariaEngine::next_due(Queues queues, Moment) {
   Candidates& found = candidates_ ? *candidates_ : read_candidates(queues);
   if (found.became_due.empty()) return found.ready;
-  write(config_->tables.sql(Sql::make_jobs_ready, {{"ids", found.became_due}}));
+  write(tables_.sql(Sql::make_jobs_ready, {{"ids", found.became_due}}));
   found.became_due.clear();
   return ready_in(queues);
 }
@@ -283,9 +281,8 @@ std::optional<Micros> MariaEngine::earliest_claim_end(Queues queues) {
 
 std::optional<JobRecord> MariaEngine::first_parked(std::string_view key, Moment wall) {
   if (const auto known = first_parked_.find(key); known != first_parked_.end()) return known->second;
-  auto first =
-      one_in(ask(config_->tables.sql(Sql::parked_job, {{"key", hex(key)}, {"moment", datetime_of(wall)}}), 1)
-                 .front());
+  auto first = one_in(
+      ask(tables_.sql(Sql::parked_job, {{"key", hex(key)}, {"moment", datetime_of(wall)}}), 1).front());
   return first_parked_.emplace(key, std::move(first)).first->second;
 }
 

@@ -93,6 +93,7 @@ class MariaEngine final : public rows::RowEngine {
   void require_fit(const JobRow& job) const;
 
   const std::shared_ptr<const StoreConfig> config_;
+  Tables tables_;  // as this connection has found them
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
   core::StoreOffset offset_;

@@ -100,12 +100,19 @@ void Writes::lease(std::string_view key, const Record& r, bool exists) {
   const std::string name = tables_.key(key);
   const std::string owner = r.owner.empty() ? "NULL" : hex(r.owner);
   const std::string start = r.since == Micros::zero() ? "NULL" : datetime(r.since);
+  const std::string ttl = r.ttl ? std::to_string(r.ttl->count()) : "NULL";
+  if (!exists && tables_.ttl())
+    return add_row(inserted_,
+                   {name, owner, start, datetime(r.end), ttl, datetime(r.end), digits_of(r.token)});
   if (!exists) return add_row(inserted_, {name, owner, start, datetime(r.end), digits_of(r.token)});
   updated_keys_ += (updated_keys_.empty() ? "" : ", ") + name;
   add_case(owners_, name, owner);
   add_case(starts_, name, start);
   add_case(ends_, name, datetime(r.end));
   add_case(tokens_, name, digits_of(r.token));
+  if (!r.ttl) return;
+  add_case(ttls_, name, ttl);
+  add_case(ttl_ends_, name, datetime(r.end));
 }
 
 void Writes::facts(std::string_view key, const Record& r) {
@@ -132,6 +139,8 @@ std::string Writes::text() const {
                                              {"starts", starts_},
                                              {"ends", ends_},
                                              {"tokens", tokens_},
+                                             {"ttls", ttls_},
+                                             {"ttl_ends", ttl_ends_},
                                              {"keys", updated_keys_}});
   if (!inserted_.empty()) text += tables_.sql(Sql::insert_leases, {{"rows", inserted_}});
   if (!positions_.empty()) text += tables_.sql(Sql::keep_positions, {{"rows", positions_}});

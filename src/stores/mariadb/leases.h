@@ -64,7 +64,10 @@ class Writes {
   void log(const LogRow& row);
 
   const Tables& tables_;
-  std::string owners_, starts_, ends_, tokens_, updated_keys_;  // WHEN key THEN value, and the keys
+  // WHEN key THEN value, and the keys.  ttls_ and ttl_ends_ begin with a line for no key: they may have no
+  // other.
+  std::string owners_, starts_, ends_, tokens_, updated_keys_;
+  std::string ttls_ = "WHEN NULL THEN NULL", ttl_ends_ = ttls_;
   std::string inserted_, positions_, log_, others_;
 };
 

@@ -6,12 +6,18 @@
 --   {us(X)}, {bytes(X)}    the DATETIME X in microseconds since 1970; the text X as bytes
 --   {patience}             on MariaDB `SET STATEMENT max_statement_time = … FOR`, on MySQL nothing
 --   all others             values, as literals or lists of literals
+-- A line that ends in `-- with ttl` is left out where {locks} has no columns ttl_ms and ttl_until (migrate_3_locks), one that
+-- ends in `-- without ttl` where it has them.
 
 -- name: acquire
 -- Takes a key that has a row, in one statement: it is free and nobody waits for it, or this owner holds it already.
 -- SET works from left to right, and LAST_INSERT_ID(token) returns the token with the count of rows.
 {patience}UPDATE {locks}
    SET locked_at = IF(locked_by IS NULL, {clock}, locked_at),
+       ttl_ms = IF(locked_by IS NULL OR locked_until < {clock} + INTERVAL {ttl} MICROSECOND,  -- with ttl
+                   {ttl} DIV 1000, ttl_ms),  -- with ttl
+       ttl_until = IF(locked_by IS NULL OR locked_until < {clock} + INTERVAL {ttl} MICROSECOND,  -- with ttl
+                      {clock} + INTERVAL {ttl} MICROSECOND, ttl_until),  -- with ttl
        locked_until = IF(locked_by IS NULL, {clock} + INTERVAL {ttl} MICROSECOND,
                          GREATEST(locked_until, {clock} + INTERVAL {ttl} MICROSECOND)),
        sequence = LAST_INSERT_ID(IF(locked_by IS NOT NULL, sequence,
@@ -24,8 +30,11 @@
 
 -- name: acquire_new
 -- The same for a key that has no row yet. If another client inserts the row first, this fails with 1062.
-{patience}INSERT INTO {locks} (`key`, locked_by, locked_at, locked_until, sequence)
+{patience}INSERT INTO {locks} (`key`, locked_by, locked_at, locked_until,
+                              ttl_ms, ttl_until,  -- with ttl
+                              sequence)
 SELECT {key}, {owner}, {clock}, {clock} + INTERVAL {ttl} MICROSECOND,
+       {ttl} DIV 1000, {clock} + INTERVAL {ttl} MICROSECOND,  -- with ttl
        LAST_INSERT_ID(GREATEST((SELECT purged_token FROM {state}) + 1, {clock_us}))
   FROM DUAL
  WHERE NOT EXISTS (SELECT 1 FROM {locks} AS l WHERE l.`key` = {key})
@@ -35,7 +44,11 @@ SELECT {key}, {owner}, {clock}, {clock} + INTERVAL {ttl} MICROSECOND,
 -- name: renew
 -- Never shortens a lease. A lease without end stays without end.
 {patience}UPDATE {locks}
-   SET locked_until = GREATEST(locked_until, LEAST({clock} + INTERVAL {ttl} MICROSECOND, {last_day})),
+   SET
+       ttl_ms = IF(locked_until < {clock} + INTERVAL {ttl} MICROSECOND, {ttl} DIV 1000, ttl_ms),  -- with ttl
+       ttl_until = IF(locked_until < {clock} + INTERVAL {ttl} MICROSECOND,  -- with ttl
+                      LEAST({clock} + INTERVAL {ttl} MICROSECOND, {last_day}), ttl_until),  -- with ttl
+       locked_until = GREATEST(locked_until, LEAST({clock} + INTERVAL {ttl} MICROSECOND, {last_day})),
        sequence = LAST_INSERT_ID(sequence)
  WHERE `key` = {key} AND locked_by = {owner} AND {token} IN (0, sequence)
    AND COALESCE(locked_until >= {clock}, TRUE);
@@ -44,6 +57,7 @@ SELECT {key}, {owner}, {clock}, {clock} + INTERVAL {ttl} MICROSECOND,
 -- The same, counted from the end of the lease.
 {patience}UPDATE {locks}
    SET locked_until = GREATEST(locked_until, LEAST(locked_until + INTERVAL {ttl} MICROSECOND, {last_day})),
+       ttl_ms = TIMESTAMPDIFF(MICROSECOND, {clock}, locked_until) DIV 1000, ttl_until = locked_until,  -- with ttl
        sequence = LAST_INSERT_ID(sequence)
  WHERE `key` = {key} AND locked_by = {owner} AND {token} IN (0, sequence)
    AND COALESCE(locked_until >= {clock}, TRUE);
@@ -100,17 +114,22 @@ SELECT {now_us}, (SELECT purged_token FROM {state});
 SELECT `key`, COALESCE(locked_by, ''), {us(locked_until)}, sequence FROM {locks} WHERE `key` IN ({keys});
 
 -- name: update_leases
--- Writes leases that are locked. The values: WHEN key THEN value, for each key.
+-- Writes leases that are locked. The values: WHEN key THEN value, for each key; of {ttls} and {ttl_ends} for those whose end
+-- was set.
 UPDATE {locks} FORCE INDEX (PRIMARY)
    SET locked_by = CASE `key` {owners} END,
        locked_at = CASE `key` {starts} END,
        locked_until = CASE `key` {ends} END,
+       ttl_ms = CASE `key` {ttls} ELSE ttl_ms END,  -- with ttl
+       ttl_until = CASE `key` {ttl_ends} ELSE ttl_until END,  -- with ttl
        sequence = CASE `key` {tokens} END
  WHERE `key` IN ({keys});
 
 -- name: insert_leases
 -- Keys that had no row. If another client inserts one of them first, this fails with 1062.
-INSERT INTO {locks} (`key`, locked_by, locked_at, locked_until, sequence) VALUES {rows};
+INSERT INTO {locks} (`key`, locked_by, locked_at, locked_until,
+                     ttl_ms, ttl_until,  -- with ttl
+                     sequence) VALUES {rows};
 
 -- name: write_facts
 INSERT INTO {facts}
@@ -146,11 +165,15 @@ ROLLBACK;
 SET wait_timeout = DEFAULT;
 
 -- name: list_leases
--- Keys for people, in bytewise order.
+-- Keys for people, in bytewise order. A statement that grants reads the clock for each column, so ttl_until may be some
+-- microseconds off.
 --   {exact}  TRUE: only {key}; FALSE: those that begin with {prefix}
 --   {free}   TRUE: also keys that nobody holds or waits for
 SELECT l.`key`, l.locked_by, l.sequence, {us(l.locked_until)}, {us(l.locked_at)}, f.note, f.detached,
        (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = l.`key` AND w.until > {now}), {now_us}
+     , IF(l.ttl_until BETWEEN l.locked_until - INTERVAL 10000 MICROSECOND  -- with ttl
+                          AND l.locked_until + INTERVAL 10000 MICROSECOND, l.ttl_ms, NULL)  -- with ttl
+     , NULL  -- without ttl
   FROM {locks} AS l
   LEFT JOIN {facts} AS f ON f.`key` = l.`key` AND f.token = l.sequence
  WHERE (NOT {exact} OR l.`key` = {key}) AND ({exact} OR LEFT({bytes(l.`key`)}, {prefix_bytes}) = {prefix})

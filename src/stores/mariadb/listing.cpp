@@ -26,14 +26,16 @@ void take_leases(const Answer& a, Page& page) {
         .token = a.number(i, 2), .owner = a.text(i, 1), .end = a.moment(i, 3), .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
-    page.leases.push_back({.key = std::string(a.text(i, 0)),
-                           .owner = reply.owner,
-                           .token = reply.token,
-                           .remaining = reply.remaining,
-                           .since = moment_or_none(micros(a, i, 4)),
-                           .note = std::string(a.text(i, 5)),
-                           .detached = a.number(i, 6) != 0,
-                           .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
+    page.leases.push_back(
+        {.key = std::string(a.text(i, 0)),
+         .owner = reply.owner,
+         .token = reply.token,
+         .remaining = reply.remaining,
+         .ttl = row.live() && !a.is_null(i, 9) ? std::optional(Millis(a.number(i, 9))) : std::nullopt,
+         .since = moment_or_none(micros(a, i, 4)),
+         .note = std::string(a.text(i, 5)),
+         .detached = a.number(i, 6) != 0,
+         .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
   }
 }
 
@@ -75,9 +77,8 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     ready(until);
-    const Tables& tables = config_->tables;
     Values values = {{"exact", boolean(query.exact)},
-                     {"key", tables.key(query.prefix)},
+                     {"key", tables_.key(query.prefix)},
                      {"prefix", hex(query.prefix)},
                      {"prefix_bytes", std::to_string(query.prefix.size())},
                      {"free", boolean(query.free || query.exact)},
@@ -85,10 +86,10 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
                      // Behind a page of only the empty name the same would come again.
                      {"first", boolean(query.after.empty() && query.limit > 1)},
                      {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}};
-    if (tables.foreign() != nullptr)
-      for (auto& value : tables.foreign()->list_values()) values.push_back(std::move(value));
+    if (tables_.foreign() != nullptr)
+      for (auto& value : tables_.foreign()->list_values()) values.push_back(std::move(value));
     const Answers answers =
-        connection_->run(tables.sql(statement_for(query.what, tables.foreign()), values), until);
+        connection_->run(tables_.sql(statement_for(query.what, tables_.foreign()), values), until);
     if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_->name));
     switch (query.what) {
       case Query::What::leases: take_leases(answers.back(), page); break;

@@ -18,7 +18,15 @@ struct Column {
   std::string name, definition;
   std::string type;  // as information_schema begins it: "varbinary"; "key": the layout decides
   bool primary = false, unique = false;
+  bool added = false;  // by a migration: a table has all of those, or none
 };
+
+bool is_added(std::string_view table, const std::string& column) {
+  return std::any_of(std::begin(all_sql), std::end(all_sql), [&](const NamedSql& sql) {
+    return core::migrates(sql.name, core::first_table_version) && core::migrated_table(sql.name) == table &&
+           sql.text.find("ADD COLUMN " + column + " ") != std::string_view::npos;
+  });
+}
 
 std::string type_in(std::string_view definition) {
   std::string type(definition.substr(0, definition.find(' ')));
@@ -56,7 +64,8 @@ std::vector<Column> columns_of(std::string_view table) {
     columns.push_back({.name = name,
                        .definition = line,
                        .type = type_in(std::string_view(line).substr(space + 1)),
-                       .primary = line.find("PRIMARY KEY") != std::string::npos});
+                       .primary = line.find("PRIMARY KEY") != std::string::npos,
+                       .added = is_added(table, name)});
   }
   return columns;
 }
@@ -92,6 +101,9 @@ class TableCheck {
       check_table(table, probe_.missing_jobs, probe_.wrong_jobs);
     probe_.longest_key = length_in(type_of("locks", "key"));
     probe_.longest_owner = length_in(type_of("locks", "locked_by"));
+    probe_.ttl =
+        type_of("locks", "ttl_ms").starts_with("bigint") && type_of("locks", "ttl_until") == "datetime(6)";
+    probe_.table_version = {.version = default_of("state", "version"), .needs = default_of("state", "needs")};
     if (tables_.foreign() == nullptr) return;
     const ForeignLayout& foreign = *tables_.foreign();
     probe_.longest_key = std::min(probe_.longest_key, length_in(type_of(foreign.name, foreign.key)));
@@ -100,7 +112,7 @@ class TableCheck {
 
  private:
   // What `probe` of diagnosis.sql asks about columns.
-  enum : std::size_t { in_table, name, type, index, collation, nullable, demanded };
+  enum : std::size_t { in_table, name, type, index, collation, nullable, demanded, fallback };
 
   void check_table(std::string_view table, std::vector<std::string>& missing, std::string& wrong) const {
     const std::string engine = engine_of(tables_.name_of(table));
@@ -155,6 +167,10 @@ class TableCheck {
     const auto i = find(table, column);
     return i ? columns_.text(*i, type) : std::string_view();
   }
+  std::int64_t default_of(std::string_view table, std::string_view column) const {
+    const auto i = find(table, column);
+    return i ? columns_.number(*i, fallback) : core::first_table_version;
+  }
   // In another program's table `Name`, `name` and `Name ` may be one lock; so they have to be in ours.
   std::string key_type() const {
     const ForeignLayout* const foreign = tables_.foreign();
@@ -168,7 +184,11 @@ class TableCheck {
   }
   std::string what_is_wrong(std::string_view table) const {
     const std::vector<Column> needed = columns_of(table);
+    const bool migrated = std::any_of(needed.begin(), needed.end(), [&](const Column& need) {
+      return need.added && find(table, need.name);
+    });
     for (const Column& need : needed) {
+      if (need.added && !migrated) continue;
       const bool key = need.type == "key";
       const std::string wanted = !key ? need.type : tables_.foreign() != nullptr ? "varchar" : "varbinary";
       const auto i = find(table, need.name);
@@ -305,6 +325,12 @@ std::string no_state_row(const StoreConfig& config) {
          " has lost its only row; create it with: " + store_command(config.name, "init");
 }
 
+void require_known(const ServerProbe& probe, const StoreConfig& config) {
+  if (probe.table_version.too_new())
+    throw_failure({Errc::refused, config.name + ": the table \"" + config.tables.name() + "\"" +
+                                      core::newer_tables(probe.table_version.needs)});
+}
+
 void require_complete(const ServerProbe& probe, const StoreConfig& config) {
   if (probe.too_old())
     throw_failure({Errc::refused, config.name + " has version " + printable(probe.version) +
@@ -320,6 +346,7 @@ void require_complete(const ServerProbe& probe, const StoreConfig& config) {
     throw_failure({Errc::refused, config.name +
                                       ": leases do not work with a binary log in the format STATEMENT; set "
                                       "binlog_format = ROW or MIXED on the server"});
+  require_known(probe, config);
   if (!probe.wrong.empty()) throw_failure({Errc::refused, config.name + ": " + probe.wrong});
   if (probe.denied) throw_failure(statement_error(*probe.denied, config.name));
   if (probe.missing.empty()) return;

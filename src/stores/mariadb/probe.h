@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/table_version.h"
 #include "stores/mariadb/connection.h"
 
 namespace holdfast::mariadb {
@@ -27,9 +28,11 @@ struct ServerProbe {
   bool clock_stands = false;  // sysdate_is_now: while a statement waits, its clock does not go on
   bool replicates = false;    // another server's log, as far as MariaDB tells everybody
 
-  std::string wrong = {};                          // what cannot be used, in a sentence; empty: nothing
-  Flaw flaw = Flaw::column;                        // of what is wrong
-  std::vector<std::string> missing = {};           // tables, or "state_row"
+  std::string wrong = {};                 // what cannot be used, in a sentence; empty: nothing
+  Flaw flaw = Flaw::column;               // of what is wrong
+  std::vector<std::string> missing = {};  // tables, or "state_row"
+  core::TableVersion table_version = {};
+  bool ttl = false;                                // the lock table records how long leases are granted for
   std::string key_type = {};                       // of the column `key` of our tables
   std::size_t longest_key = 0, longest_owner = 0;  // in bytes; in letters beside another program's table
   std::size_t longest_mark = 0;  // letters in the column of that table which says whose a lock is
@@ -53,6 +56,8 @@ std::string no_state_row(const StoreConfig& config);
 // Throws Failure.
 ServerProbe probe_server(Connection& connection, const StoreConfig& config, Instant until);
 
+// Errc::refused, if only a newer Holdfast can use them; throws Failure.
+void require_known(const ServerProbe& probe, const StoreConfig& config);
 // Errc::refused or unprepared, if leases cannot be kept there; throws Failure.
 void require_complete(const ServerProbe& probe, const StoreConfig& config);
 // The same of jobs, where leases can be kept.

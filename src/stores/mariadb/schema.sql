@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What `init` creates where it is missing: a table for each name create_TABLE, and the row of {state}.
+-- migrate_N_TABLE brings a table of an older version to version N, after all that is missing was created. Until then the
+-- table has none of the columns that it adds.
 -- The comments and the columns are printed by `init --dry-run`, and every connection checks the tables for these columns.
 -- All times are UTC. Text is stored as bytes (UTF-8), so that no collation makes two keys equal.
 
@@ -7,14 +9,22 @@
 -- Leases. A row outlives its lease, so that `sequence`, the fencing token, never restarts.
 --   locked_by     NULL: free
 --   locked_until  end of the lease; NULL: it has no end; of a free row: since when it is free
+--   ttl_ms        how long it was granted or renewed for; true only while ttl_until is locked_until, which a Holdfast that
+--                 does not know these columns changes alone
 -- There is no second index: two indexes would be locked in two orders.
 CREATE TABLE IF NOT EXISTS {locks} (
   `key` {key_type} NOT NULL PRIMARY KEY,
   locked_by VARBINARY(512),
   locked_at DATETIME(6),
   locked_until DATETIME(6),
-  sequence BIGINT NOT NULL DEFAULT 0
+  sequence BIGINT NOT NULL DEFAULT 0,
+  ttl_ms BIGINT,
+  ttl_until DATETIME(6)
 ) ENGINE=InnoDB;
+
+-- name: migrate_3_locks
+-- Version 3: how long a lease was granted or renewed for.
+ALTER TABLE {locks} ADD COLUMN ttl_ms BIGINT, ADD COLUMN ttl_until DATETIME(6);
 
 -- name: create_waiters
 -- Waiters. A queue position is a short lease of its own; the smallest live ticket of a key is next.
@@ -54,10 +64,19 @@ CREATE TABLE IF NOT EXISTS {log} (
 -- name: create_state
 -- It has one row.
 --   purged_token  no purged key had a larger token
+--   version       of these tables: that of the last migration
+--   needs         a Holdfast that knows only older versions than this must not use them
+-- Of the last two the default counts, which every connection reads: a dump without data has it too.
 CREATE TABLE IF NOT EXISTS {state} (
   one TINYINT NOT NULL DEFAULT 1 PRIMARY KEY,
-  purged_token BIGINT NOT NULL DEFAULT 0
+  purged_token BIGINT NOT NULL DEFAULT 0,
+  version BIGINT NOT NULL DEFAULT 3,
+  needs BIGINT NOT NULL DEFAULT 2
 ) ENGINE=InnoDB;
+
+-- name: migrate_3_state
+-- The version stands with the tables from now on.
+ALTER TABLE {state} ADD COLUMN version BIGINT NOT NULL DEFAULT 3, ADD COLUMN needs BIGINT NOT NULL DEFAULT 2;
 
 -- name: create_state_row
 -- The only row of {state}.

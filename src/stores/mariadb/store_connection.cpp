@@ -49,7 +49,7 @@ bool is_locked(const LockedLeases& leases, const Answer& committed) {
 }  // namespace
 
 MariaStoreConnection::MariaStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until)
-    : config_(std::move(config)) {
+    : config_(std::move(config)), tables_(config_->tables) {
   connect(until);
 }
 
@@ -59,15 +59,16 @@ void MariaStoreConnection::connect(Instant until) {
   require_complete(probe, *config_);
   offset_ = {};
   offset_.learn(probe.asked, probe.answered, probe.now);
+  tables_ = config_->tables.with_ttl(probe.ttl);
   probe_ = std::move(probe);
   connection_ = std::move(connection);
 }
 
 std::optional<Error> MariaStoreConnection::misfit(const Request& r) const {
-  const bool collated = config_->tables.foreign() != nullptr;
+  const bool collated = tables_.foreign() != nullptr;
   const auto too_long = [&](std::string_view text, std::size_t longest, const char* unit,
                             const char* column) {
-    return does_not_fit(text, longest, unit, column, config_->tables.name_of("locks"));
+    return does_not_fit(text, longest, unit, column, tables_.name_of("locks"));
   };
   if ((collated ? rows::letters_in(r.key.text) : r.key.text.size()) > probe_.longest_key)
     return too_long(r.key.text, probe_.longest_key, collated ? "letters" : "bytes", "key");
@@ -93,7 +94,7 @@ MariaStoreConnection::Settled MariaStoreConnection::check(const std::optional<Tr
 }
 
 std::vector<core::KeyBatch> MariaStoreConnection::key_batches_of(std::span<const Request> requests) const {
-  if (config_->tables.foreign() == nullptr) return core::key_batches(requests);
+  if (tables_.foreign() == nullptr) return core::key_batches(requests);
   // Which keys are one is the collation's to say: each travels alone, in the order given.
   std::vector<core::KeyBatch> key_batches;
   for (std::size_t i = 0; i < requests.size(); ++i) key_batches.push_back({i});
@@ -108,21 +109,20 @@ void MariaStoreConnection::put(Keys& keys, std::string_view key) {
 // -- one request in one text
 
 std::string MariaStoreConnection::statements_for(const Request& r, const Values& values) const {
-  const Tables& tables = config_->tables;
   // Where we have a position somebody waits: we do.  Then to read is all that most polls need.
   const bool waits = waited_for_.contains(r.key.text);
   const bool keeps_position = r.place > Millis::zero();
   switch (r.verb) {
     case Verb::acquire:
       if (waits ? keeps_position : r.detached || !r.note.empty()) return {};
-      return (waits ? "" : tables.sql(Sql::acquire, values)) +
-             (waits || known_.contains(r.key.text) ? "" : tables.sql(Sql::acquire_new, values)) +
-             tables.sql(Sql::read_lease_and_position, values);
+      return (waits ? "" : tables_.sql(Sql::acquire, values)) +
+             (waits || known_.contains(r.key.text) ? "" : tables_.sql(Sql::acquire_new, values)) +
+             tables_.sql(Sql::read_lease_and_position, values);
     case Verb::renew:
-      return tables.sql(r.extend ? Sql::extend : Sql::renew, values) + tables.sql(Sql::read_lease, values);
+      return tables_.sql(r.extend ? Sql::extend : Sql::renew, values) + tables_.sql(Sql::read_lease, values);
     case Verb::release:
       if (keeps_position) return {};
-      return tables.sql(Sql::release, values) + tables.sql(Sql::read_lease, values);
+      return tables_.sql(Sql::release, values) + tables_.sql(Sql::read_lease, values);
     case Verb::evict: return {};
   }
   return {};
@@ -130,7 +130,7 @@ std::string MariaStoreConnection::statements_for(const Request& r, const Values&
 
 MariaStoreConnection::Settled MariaStoreConnection::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];
-  const std::string text = statements_for(r, {{"key", config_->tables.key(r.key.text)},
+  const std::string text = statements_for(r, {{"key", tables_.key(r.key.text)},
                                               {"client", hex(config_->client)},
                                               {"owner", hex(r.owner.text)},
                                               {"token", std::to_string(to_number(r.token))},
@@ -182,35 +182,33 @@ MariaStoreConnection::Settled MariaStoreConnection::take(const Request& r, Reply
 
 void MariaStoreConnection::answer_locked(Call& call, std::size_t i) {
   const Answers answers = connection_->run(
-      config_->tables.sql(
-          Sql::read_lease_and_position,
-          {{"key", config_->tables.key(call.requests[i].key.text)}, {"client", hex(config_->client)}}),
+      tables_.sql(Sql::read_lease_and_position,
+                  {{"key", tables_.key(call.requests[i].key.text)}, {"client", hex(config_->client)}}),
       call.until);
   if (check(answers.trouble) != Settled::yes) throw_failure(statement_error(*answers.trouble, config_->name));
   // The other program's table has a say in it too.
-  answer_as_seen(call, i, row_in(answers.back()), config_->tables.foreign() == nullptr);
+  answer_as_seen(call, i, row_in(answers.back()), tables_.foreign() == nullptr);
 }
 
 // -- many requests, one for each key, in one transaction
 
 void MariaStoreConnection::roll_back(Instant until) {
-  const Answers done = connection_->run(config_->tables.sql(Sql::roll_back), until);
+  const Answers done = connection_->run(tables_.sql(Sql::roll_back), until);
   if (done.trouble) throw_failure(statement_error(*done.trouble, config_->name));
 }
 
 Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, Millis patience,
                                     Locked locked) {
-  const Tables& tables = config_->tables;
   std::string keys;
   for (const std::size_t i : key_batch)
-    keys += (keys.empty() ? "" : ", ") + tables.key(call.requests[i].key.text);
+    keys += (keys.empty() ? "" : ", ") + tables_.key(call.requests[i].key.text);
   const bool skips = locked == Locked::skip;
   const Values values = {
       {"keys", keys}, {"skip_locked", skips ? "SKIP LOCKED" : ""}, {"patience", wait_at_most(patience)}};
-  std::string text = tables.sql(Sql::begin) + tables.sql(Sql::lock_leases, values);
-  if (tables.foreign() != nullptr)
-    text += tables.sql(tables.foreign()->lock_row, {{"key", keys}, {"patience", wait_at_most(patience)}});
-  if (skips) text += tables.sql(Sql::read_committed_leases, values);
+  std::string text = tables_.sql(Sql::begin) + tables_.sql(Sql::lock_leases, values);
+  if (tables_.foreign() != nullptr)
+    text += tables_.sql(tables_.foreign()->lock_row, {{"key", keys}, {"patience", wait_at_most(patience)}});
+  if (skips) text += tables_.sql(Sql::read_committed_leases, values);
   try {
     return connection_->run(text, call.until);
   } catch (const Failure& failure) {
@@ -236,18 +234,18 @@ MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, I
     roll_back(call.until);
     throw_failure({Errc::unprepared, no_state_row(*config_)});
   }
-  LockedLeases leases = leases_in(read, keys, config_->tables.foreign() != nullptr);
+  LockedLeases leases = leases_in(read, keys, tables_.foreign() != nullptr);
   offset_.learn(sent, BootClock::now(), leases.moment.now);
   if (locked == Locked::skip && is_locked(leases, answers.back())) {
     roll_back(call.until);
     return Settled::in_the_way;
   }
-  Writes writes(config_->tables);
+  Writes writes(tables_);
   for (const std::size_t i : key_batch) {
     const Request& r = call.requests[i];
     LockedLease& lease = leases.keys.find(r.key.text)->second;
     std::unique_ptr<ForeignRow> beside;
-    if (const ForeignLayout* const foreign = config_->tables.foreign())
+    if (const ForeignLayout* const foreign = tables_.foreign())
       beside =
           foreign->read(answers[BatchAnswer::foreign], lease.record, leases.moment.now, probe_.longest_mark);
     const LockedLease before = lease;
@@ -255,7 +253,7 @@ MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, I
     if (beside) beside->correct(outcome);
     writes.add(r, before, lease.record, outcome, config_->client, leases.moment.now);
     if (beside && outcome.changed)
-      writes.add(beside->write(r.key.text, before.record, lease.record, leases.moment.now, config_->tables));
+      writes.add(beside->write(r.key.text, before.record, lease.record, leases.moment.now, tables_));
     call.replies[i] = std::move(outcome.reply);
   }
   if (const Settled settled = end(writes, call.until); settled != Settled::yes) return settled;
@@ -268,8 +266,7 @@ MariaStoreConnection::Settled MariaStoreConnection::end(const Writes& writes, In
     roll_back(until);
     return Settled::yes;
   }
-  const Answers done =
-      connection_->run(writes.text() + commit_in_time(config_->tables, void_after(until)), until);
+  const Answers done = connection_->run(writes.text() + commit_in_time(tables_, void_after(until)), until);
   if (done.trouble) roll_back(until);
   if (done.trouble && done.trouble->code == too_late)
     throw_failure({Errc::unavailable, config_->name + ": timed out before the commit"});

@@ -37,7 +37,7 @@ class MariaStoreConnection final : public rows::RowStoreConnection {
   bool ended() const override { return connection_->ended(); }
   std::optional<Error> misfit(const Request& request) const override;
   std::vector<core::KeyBatch> key_batches_of(std::span<const Request> requests) const override;
-  bool settles_alone() const override { return config_->tables.foreign() == nullptr; }
+  bool settles_alone() const override { return tables_.foreign() == nullptr; }
   std::string where() const override { return config_->name; }
 
   Settled send_key_batch(Call& call, Indices& key_batch, Millis patience, Locked locked) override;
@@ -62,6 +62,7 @@ class MariaStoreConnection final : public rows::RowStoreConnection {
   std::int64_t void_after(Instant until) const { return offset_.at_least(until).count(); }
 
   const std::shared_ptr<const StoreConfig> config_;
+  Tables tables_;  // as this connection has found them
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
   core::StoreOffset offset_;

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "base/text.h"
+#include "core/table_version.h"
 #include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
 
@@ -108,6 +109,14 @@ std::string Tables::key(std::string_view text) const {
   return (foreign_ != nullptr ? "_utf8mb4 " : "") + hex(text);
 }
 
+Tables Tables::with_ttl(bool there) const {
+  Tables found = *this;
+  if (there == ttl_) return found;
+  found.ttl_ = there;
+  found.read_statements();
+  return found;
+}
+
 Tables Tables::at(Micros now) const {
   Tables fixed = *this;
   fixed.fixed_now_ = now;
@@ -146,7 +155,7 @@ void Tables::read_statements() {
   statements_.clear();
   for (const NamedSql& statement : all_sql)
     statements_.push_back(
-        substitute(without_comments(statement.text),
+        substitute(core::lines_for(without_comments(statement.text), ttl_),
                    [this](std::string_view word) { return common(word).value_or(in_braces(word)); }) +
         "\n");
 }

@@ -53,6 +53,10 @@ class Tables {
   // The name of such a table in the database.
   std::string name_of(std::string_view table) const;
 
+  // The lock table has the columns ttl_ms and ttl_until: not before `init` has migrated it.
+  bool ttl() const noexcept { return ttl_; }
+  Tables with_ttl(bool there) const;
+
   // The same tables, where it is always that moment since 1970 (core/fixed_now.h).
   Tables at(Micros now) const;
 
@@ -72,8 +76,9 @@ class Tables {
   std::string name_;
   Layout layout_ = Layout::own;
   const ForeignLayout* foreign_ = nullptr;
+  bool ttl_ = true;
   std::optional<Micros> fixed_now_ = {};
-  std::vector<std::string> statements_ = {};  // by Sql: what is common() is filled in
+  std::vector<std::string> statements_ = {};  // by Sql, for these columns: what is common() is filled in
 };
 
 }  // namespace holdfast::mariadb

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// admin.h - what people do to the collections.
+// admin.h - plan, init and purge, and the indexes of the collections.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,9 +10,18 @@
 
 namespace holdfast::mongodb {
 
-// MongoDB makes collections by itself, and the index on _id is all that leases need.  What is made are
-// indexes: for listing leases, which the first acquire also makes; for jobs, which an engine also makes when
-// it connects; and beside the gem, its two.
+// The indexes that queries name.
+inline constexpr const char *ready_index = "ready", *wake_index = "wake", *waits_index = "waits";
+
+// The command that creates the indexes that are missing, or none; `make` also sends it.  Throws Failure.
+//
+// The indexes of leases make listing fast, and nothing depends on them.
+std::vector<std::string> lease_indexes(Connection& connection, bool make, Instant until);
+std::vector<std::string> job_indexes(Connection& connection, bool make, Instant until);
+
+// MongoDB creates collections by itself, and leases need only the index on _id.  `init` creates indexes: for
+// listing leases, which the first acquire also creates; for jobs, which an engine also creates when it
+// connects; and beside the gem, its two.
 class MongoStoreAdmin final : public StoreAdmin {
  public:
   explicit MongoStoreAdmin(std::shared_ptr<const StoreConfig> config) : connection_(std::move(config)) {}
@@ -24,9 +33,9 @@ class MongoStoreAdmin final : public StoreAdmin {
 
  private:
   std::vector<std::string> indexes(bool make, Instant until);
-  // Of all documents that match: counts what `part` of pipelines/purge.json finds, and takes it away.
-  std::uint64_t take_parts(const char* field, std::string_view part, Micros cut, Instant until);
-  std::uint64_t take_documents(const std::string& collection, const char* field, Micros cut, Instant until);
+  // Removes from all documents of leases what count_PART of leases.json finds there, and returns how much.
+  std::uint64_t remove_parts(const char* field, std::string_view part, Micros cut, Instant until);
+  std::uint64_t remove_documents(const std::string& collection, const char* field, Micros cut, Instant until);
   std::uint64_t purge_keys(Micros cut, Micros now, Instant until);
   void keep_remains(const std::vector<View>& documents, Instant until);
   std::uint64_t delete_unchanged(const std::vector<View>& documents, Instant until);

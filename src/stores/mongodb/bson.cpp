@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/mongodb/bson.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 
@@ -8,6 +9,12 @@ namespace holdfast::mongodb {
 namespace {
 
 int length(std::string_view text) { return static_cast<int>(text.size()); }
+
+std::string_view text_at(const bson_iter_t& at) {
+  std::uint32_t size = 0;
+  const char* text = bson_iter_utf8(&at, &size);
+  return {text, size};
+}
 
 }  // namespace
 
@@ -72,12 +79,13 @@ Document& Document::texts(std::string_view name, const std::vector<std::string_v
   return array(name, list.bson_);
 }
 
-Document Document::copy_of(const View& view) {
-  const bson_t bson = view.as_bson();
-  Document copy;
-  bson_concat(&copy.bson_, &bson);
-  return copy;
+Document& Document::all_of(const View& other) {
+  const bson_t bson = other.as_bson();
+  bson_concat(&bson_, &bson);
+  return *this;
 }
+
+Document Document::copy_of(const View& view) { return std::move(Document().all_of(view)); }
 
 std::optional<bson_iter_t> View::find(const char* name) const {
   bson_iter_t iter;
@@ -95,12 +103,14 @@ View View::child(const bson_iter_t& at) {
 
 bool View::has(const char* name) const { return find(name).has_value(); }
 
+bson_type_t View::type(const char* name) const {
+  const auto at = find(name);
+  return at ? bson_iter_type(&*at) : BSON_TYPE_EOD;
+}
+
 std::string_view View::text(const char* name) const {
   const auto at = find(name);
-  if (!at || !BSON_ITER_HOLDS_UTF8(&*at)) return {};
-  std::uint32_t size = 0;
-  const char* text = bson_iter_utf8(&*at, &size);
-  return {text, size};
+  return at && BSON_ITER_HOLDS_UTF8(&*at) ? text_at(*at) : std::string_view();
 }
 
 std::int64_t View::number(const char* name) const {
@@ -116,7 +126,8 @@ bool View::flag(const char* name) const {
 std::optional<Micros> View::moment(const char* name) const {
   const auto at = find(name);
   if (!at || !BSON_ITER_HOLDS_DATE_TIME(&*at)) return std::nullopt;
-  return Millis(bson_iter_date_time(&*at));
+  constexpr Millis last = std::chrono::floor<Millis>(Micros::max());
+  return std::clamp(Millis(bson_iter_date_time(&*at)), -last, last);
 }
 
 bool View::is_null(const char* name) const {
@@ -129,37 +140,33 @@ View View::operator[](const char* name) const {
   return at ? child(*at) : View();
 }
 
-std::vector<View> View::documents(const char* name) const {
-  std::vector<View> views;
+template <class Use>
+void View::each(const char* name, const Use& use) const {
   const View list = (*this)[name];
   bson_iter_t iter;
-  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return views;
-  while (bson_iter_next(&iter)) {
-    if (const View view = child(iter)) views.push_back(view);
-  }
-  return views;
+  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return;
+  while (bson_iter_next(&iter)) use(iter);
+}
+
+std::vector<View> View::documents(const char* name) const {
+  std::vector<View> all;
+  each(name, [&](const bson_iter_t& at) {
+    if (const View view = child(at)) all.push_back(view);
+  });
+  return all;
 }
 
 std::vector<std::int64_t> View::numbers(const char* name) const {
   std::vector<std::int64_t> all;
-  const View list = (*this)[name];
-  bson_iter_t iter;
-  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return all;
-  while (bson_iter_next(&iter)) all.push_back(bson_iter_as_int64(&iter));
+  each(name, [&](const bson_iter_t& at) { all.push_back(bson_iter_as_int64(&at)); });
   return all;
 }
 
 std::vector<std::string_view> View::texts(const char* name) const {
   std::vector<std::string_view> all;
-  const View list = (*this)[name];
-  bson_iter_t iter;
-  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return all;
-  while (bson_iter_next(&iter)) {
-    std::uint32_t size = 0;
-    if (!BSON_ITER_HOLDS_UTF8(&iter)) continue;
-    const char* text = bson_iter_utf8(&iter, &size);
-    all.emplace_back(text, size);
-  }
+  each(name, [&](const bson_iter_t& at) {
+    if (BSON_ITER_HOLDS_UTF8(&at)) all.push_back(text_at(at));
+  });
   return all;
 }
 
@@ -173,6 +180,28 @@ bson_t View::as_bson() const {
   bson_t bson = BSON_INITIALIZER;
   if (data_) bson_init_static(&bson, data_, size_);
   return bson;
+}
+
+// -- commands
+
+Document find_command(std::string_view collection, const Document& filter, const Document& more,
+                      std::size_t limit) {
+  Document command;
+  command.text("find", collection).document("filter", filter).all_of(View(more));
+  const auto most = static_cast<std::int64_t>(limit);
+  return std::move(command.number("limit", most).number("batchSize", most).flag("singleBatch", true));
+}
+
+Document update_command(std::string_view collection, Document one) {
+  std::vector<Document> updates;
+  updates.push_back(std::move(one));
+  return std::move(Document().text("update", collection).array("updates", updates));
+}
+
+Document delete_command(std::string_view collection, const Document& match, int limit) {
+  std::vector<Document> deletes(1);
+  deletes[0].document("q", match).number("limit", limit);
+  return std::move(Document().text("delete", collection).array("deletes", deletes));
 }
 
 }  // namespace holdfast::mongodb

@@ -20,12 +20,12 @@ struct StoreConfig {
   std::shared_ptr<const mongoc_uri_t> uri;
   std::string database;
   std::string place;                 // the hosts, for people
-  std::vector<std::string> secrets;  // not to be repeated
+  std::vector<std::string> secrets;  // never in a message
   std::string client;
   bool local = true;  // all of the hosts are this machine
   bool tls = false;
   bool plaintext_allowed = false;  // to other machines: the URL says tls=false, or accepts it
-  bool verified = true;            // the server's certificate is looked at
+  bool verified = true;            // the server's certificate is checked
   bool logs_in = false;
   std::optional<Micros> fixed_now = {};  // in the place of the server's clock: core/fixed_now.h
 
@@ -36,9 +36,9 @@ struct StoreConfig {
                      (beside_the_gem() ? "&layout=mongo-lock" : ""));
   }
   bool beside_the_gem() const { return options.layout == Layout::mongo_lock; }
-  // Where everything of a key is one document.  Beside the gem that is a collection of ours.
+  // Everything of a key is one document there.  Beside the gem it is a collection of Holdfast's own.
   std::string leases() const { return options.collection + (beside_the_gem() ? ".holdfast" : ""); }
-  // What outlives the document of a key: its log, and how far the tokens of all that are gone had come.
+  // What outlives the document of a key: its log, and the largest token of all purged keys.
   std::string remains() const { return options.collection + ".holdfast_log"; }
   // One document for each job, and one for each name that has ticks.
   std::string jobs() const { return options.collection + ".holdfast_jobs"; }

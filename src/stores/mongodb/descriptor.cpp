@@ -8,7 +8,7 @@
 #include "core/url_parameters.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/config.h"
-#include "stores/mongodb/mongoc_file.h"
+#include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -26,17 +26,6 @@ constexpr UrlParameter url_parameters[] = {
     core::unsafe_parameter,
 };
 constexpr core::TextParameter<Options> text_parameters[] = {{"collection", &Options::collection}};
-
-std::vector<std::string_view> finding_topics() {
-  return {"mongodb.account",        "mongodb.arbiters",    "mongodb.clocks",
-          "mongodb.collection",     "mongodb.connections", "mongodb.identity",
-          "mongodb.in-memory",      "mongodb.journal",     "mongodb.layout",
-          "mongodb.no-password",    "mongodb.replica",     "mongodb.rights",
-          "mongodb.rights-of-jobs", "mongodb.router",      "mongodb.sharded",
-          "mongodb.standalone",     "mongodb.tls",         "mongodb.ttl-index",
-          "mongodb.unique-index",   "mongodb.unseen",      "mongodb.version",
-          "mongodb.write-concern"};
-}
 
 std::string encoded(std::string_view text) {
   static constexpr char digits[] = "0123456789ABCDEF";
@@ -65,7 +54,7 @@ Status read_collections(const Url& url, std::string_view list, Options& options)
   return Status{};
 }
 
-// What is not ours is the driver's.
+// A parameter that Holdfast does not know is the driver's.
 Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Options options;
   std::string theirs;

@@ -123,7 +123,7 @@ Error to_error(const bson_error_t& error, Effect effect, bool sent, const StoreC
   return {otherwise, config.place + ": the connection failed before the reply came: " + words};
 }
 
-std::optional<Error> trouble_in(View reply, const StoreConfig& config) {
+std::optional<Error> write_concern_error(View reply, const StoreConfig& config) {
   if (const View concern = reply["writeConcernError"]) {
     Error e = server_error(concern.number("code"), concern.text("errmsg"), Errc::in_doubt, config);
     e.code = Errc::in_doubt;  // it is written, but not where it has to be
@@ -155,6 +155,10 @@ bool is_departure(std::int64_t code) noexcept {
 
 Error write_error(View error, const StoreConfig& config) {
   return server_error(error.number("code"), error.text("errmsg"), Errc::in_doubt, config);
+}
+
+void throw_write_errors(const Document& reply, const StoreConfig& config) {
+  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, config));
 }
 
 }  // namespace holdfast::mongodb

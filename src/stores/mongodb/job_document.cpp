@@ -1,20 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/job_document.h"
-
+// The documents of jobs, made and read, and the commands about those of ticks.
+#include <algorithm>
 #include <string_view>
 
 #include "base/time.h"
+#include "stores/mongodb/job_collection.h"
 
 namespace holdfast::mongodb {
 namespace {
 
-// The one of that name, or the first of all.
-template <class Enum>
-Enum named(std::string_view name, int count) {
-  for (int i = 0; i < count; ++i)
-    if (name == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
-  return Enum{};
-}
+// Reads a document that somebody may have changed by hand.  A field of a wrong type reads as if it were
+// missing, and its name is kept.
+class Reader {
+ public:
+  explicit Reader(View document) : document_(document) {}
+
+  std::string text(const char* name) {
+    check(name, {BSON_TYPE_UTF8});
+    return std::string(document_.text(name));
+  }
+  std::optional<std::int64_t> number_or_none(const char* name) {
+    if (!check(name, {BSON_TYPE_INT32, BSON_TYPE_INT64, BSON_TYPE_DOUBLE})) return std::nullopt;
+    return document_.number(name);
+  }
+  std::int64_t number(const char* name) { return number_or_none(name).value_or(0); }
+  int small_number(const char* name) { return static_cast<int>(number(name)); }
+  bool flag(const char* name) { return check(name, {BSON_TYPE_BOOL}) && document_.flag(name); }
+  Micros micros(const char* name) {
+    check(name, {BSON_TYPE_DATE_TIME});
+    return document_.moment(name).value_or(Micros::zero());
+  }
+  Moment moment(const char* name) { return Moment(micros(name)); }
+  // The one of that name, or the first of all.
+  template <class Enum>
+  Enum word(const char* name, int count) {
+    const std::string word = text(name);
+    for (int i = 0; i < count; ++i)
+      if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
+    if (!word.empty()) damaged_ = name;
+    return Enum{};
+  }
+
+  const std::string& damaged() const noexcept { return damaged_; }
+
+ private:
+  // False: it is missing, null or of another type.
+  bool check(const char* name, std::initializer_list<bson_type_t> types) {
+    const bson_type_t type = document_.type(name);
+    if (type == BSON_TYPE_EOD || type == BSON_TYPE_NULL) return false;
+    const bool good = std::find(types.begin(), types.end(), type) != types.end();
+    if (!good) damaged_ = name;
+    return good;
+  }
+
+  const View document_;
+  std::string damaged_;
+};
 
 bool can_be_purged(JobState state) noexcept {
   return state == JobState::done || state == JobState::dropped || state == JobState::cancelled;
@@ -70,6 +111,13 @@ std::int64_t kept(JobId id) noexcept { return static_cast<std::int64_t>(to_numbe
 
 Document by_id(JobId id) { return std::move(Document().number("_id", kept(id))); }
 
+Document unchanged(const KeptJob& read) {
+  Document match = by_id(read.record.row.id);
+  if (read.version) return std::move(match.number("version", *read.version));
+  return std::move(
+      match.document("version", Document().document("$not", Document().text("$type", "number"))));
+}
+
 Document job_fields() {
   Document fields;
   for (const char* name :
@@ -83,56 +131,54 @@ Document job_fields() {
   return fields;
 }
 
-KeptJob kept_job(View d) {
-  const auto text = [&](const char* name) { return std::string(d.text(name)); };
-  const auto number = [&](const char* name) { return static_cast<int>(d.number(name)); };
-  const auto micros = [&](const char* name) { return d.moment(name).value_or(Micros::zero()); };
-  const auto moment = [&](const char* name) { return Moment(micros(name)); };
-  KeptJob job{.version = d.number("version"),
-              .taker = text("taker"),
-              .last_taker = text("last_taker"),
-              .tick_name = text("tick_name"),
+KeptJob kept_job(View document) {
+  Reader d(document);
+  KeptJob job{.version = Reader(document).number_or_none("version"),  // whoever takes the job repairs it
+              .taker = d.text("taker"),
+              .last_taker = d.text("last_taker"),
+              .tick_name = d.text("tick_name"),
               .tick = d.number("tick"),
-              .tick_until = micros("tick_until"),
-              .now = micros("now")};
+              .tick_until = d.micros("tick_until"),
+              .now = d.micros("now")};
   job.record.row = {.id = JobId{static_cast<std::uint64_t>(d.number("_id"))},
-                    .name = text("name"),
-                    .queue = text("queue"),
-                    .args = text("args"),
-                    .key = text("key"),
-                    .priority = number("priority"),
-                    .state = named<JobState>(d.text("state"), job_states),
-                    .enqueued_at = moment("enqueued_at"),
-                    .run_at = moment("run_at"),
-                    .due_at = moment("due_at"),
-                    .started_at = moment_or_none(micros("started_at")),
-                    .finished_at = moment_or_none(micros("finished_at")),
-                    .attempt = number("attempt"),
-                    .crashes = number("crashes"),
-                    .max_attempts = number("max_attempts"),
+                    .name = d.text("name"),
+                    .queue = d.text("queue"),
+                    .args = d.text("args"),
+                    .key = d.text("key"),
+                    .priority = d.small_number("priority"),
+                    .state = d.word<JobState>("state", job_states),
+                    .enqueued_at = d.moment("enqueued_at"),
+                    .run_at = d.moment("run_at"),
+                    .due_at = d.moment("due_at"),
+                    .started_at = moment_or_none(d.micros("started_at")),
+                    .finished_at = moment_or_none(d.micros("finished_at")),
+                    .attempt = d.small_number("attempt"),
+                    .crashes = d.small_number("crashes"),
+                    .max_attempts = d.small_number("max_attempts"),
                     .lock_ttl = Millis(d.number("lock_ttl_ms")),
                     .lock_fixed = d.flag("lock_fixed"),
-                    .limit = number("limit"),
-                    .on_conflict = named<OnConflict>(d.text("on_conflict"), 4),
-                    .unique = named<Unique>(d.text("unique"), 4),
-                    .slotted = d.has("slot"),
+                    .limit = d.small_number("limit"),
+                    .on_conflict = d.word<OnConflict>("on_conflict", 4),
+                    .unique = d.word<Unique>("unique", 4),
+                    .slotted = document.has("slot"),
                     .parked = d.flag("parked"),
-                    .owner = text("holder"),
-                    .lock = text("lock"),
+                    .owner = d.text("holder"),
+                    .lock = d.text("lock"),
                     .token = Token{static_cast<std::uint64_t>(d.number("token"))},
-                    .error = text("error"),
+                    .error = d.text("error"),
                     .duplicates = static_cast<std::uint64_t>(d.number("duplicates"))};
-  job.record.trail = text("trail");
+  job.record.trail = d.text("trail");
   // While somebody decides about it, the claim that it had is over.
   const bool claimed = job.record.row.state == JobState::running && job.taker.empty();
-  if (claimed) job.record.claim_until = micros("wake_at");
+  if (claimed) job.record.claim_until = d.micros("wake_at");
+  job.damaged = d.damaged();
   return job;
 }
 
 Document new_job(const KeptJob& job) {
   const JobRow& row = job.record.row;
   Document made = by_id(row.id);
-  made.number("version", job.version);
+  made.number("version", 0);
   made.text("name", row.name).text("queue", row.queue).text("args", row.args).text("key", row.key);
   made.moment("enqueued_at", row.enqueued_at).number("max_attempts", row.max_attempts);
   made.number("lock_ttl_ms", row.lock_ttl.count()).flag("lock_fixed", row.lock_fixed);
@@ -169,6 +215,69 @@ Document replaced_job(const KeptJob& read, const core::JobRecord& after) {
   if (!taken) change.document("$unset", unset);
   change.document("$inc", Document().number("version", 1).number("duplicates", 1));
   return change;
+}
+
+// -- ticks
+
+std::optional<KeptTick> TickCollection::find(std::string_view of) {
+  const Document reply =
+      connection_.run(find_command(name(), Document().text("_id", of), {}, 1), Effect::reads, until_);
+  for (const View tick : documents_in(reply))
+    return KeptTick{.tick = tick.number("tick"),
+                    .job = JobId{static_cast<std::uint64_t>(tick.number("job"))},
+                    .by = std::string(tick.text("by")),
+                    .at = tick.moment("at").value_or(Micros::zero()),
+                    .success = tick.moment("success").value_or(Micros::zero())};
+  return std::nullopt;
+}
+
+// Where the name has come as far, nothing matches, and a second document of that name cannot be made.
+bool TickCollection::advance(std::string_view of, const Step& step) {
+  Document match, set;
+  match.text("_id", of).document("tick", Document().number("$lt", step.tick));
+  set.number("tick", step.tick).number("job", kept(step.job)).text("by", step.by).moment("at", step.at);
+  if (step.until != Micros::zero()) set.moment("until", step.until);
+  while (true) {
+    if (upsert(match, Document().document("$set", set))) return true;
+    // Somebody may have inserted the document at this moment, for an earlier tick.
+    const auto last = find(of);
+    if (last && last->tick >= step.tick) return false;
+  }
+}
+
+// False: somebody else inserted the document.
+bool TickCollection::upsert(const Document& match, const Document& change) {
+  Document one;
+  one.document("q", match).document("u", change).flag("upsert", true);
+  const Document reply = connection_.run(update_command(name(), std::move(one)), Effect::writes, until_);
+  for (const View error : View(reply).documents("writeErrors")) {
+    if (!is_collision(error.number("code"))) throw_failure(write_error(error, connection_.config()));
+    return false;
+  }
+  return true;
+}
+
+bool TickCollection::advance(const KeptJob& job) {
+  const JobRow& row = job.record.row;
+  if (advance(job.tick_name, {.tick = job.tick,
+                              .job = row.id,
+                              .at = row.enqueued_at.time_since_epoch(),
+                              .until = job.tick_until}))
+    return true;
+  const auto last = find(job.tick_name);
+  return last && last->job == row.id;
+}
+
+void TickCollection::note_success(std::string_view of, std::string_view by, Micros at) {
+  Document change;
+  change.document("$set", Document().text("by", by).moment("success", at));
+  change.document("$setOnInsert", Document().number("tick", -1));
+  while (!upsert(Document().text("_id", of), change)) continue;
+}
+
+void TickCollection::erase(Micros until_before) {
+  const Document match = std::move(Document().document("until", Document().moment("$lte", until_before)));
+  (void)connection_.run(delete_command(name(), match, 0), Effect::writes, until_);
 }
 
 }  // namespace holdfast::mongodb

@@ -2,242 +2,273 @@
 #include "stores/mongodb/jobs.h"
 
 #include <algorithm>
+#include <cassert>
 
-#include "stores/mongodb/job_terms.h"
-#include "stores/mongodb/pipelines/job_renew.json.h"
+#include "base/time.h"
+#include "stores/mongodb/admin.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 namespace {
 
-constexpr const char* counter = "jobs";
+constexpr Millis a_century = std::chrono::hours(24 * 36525);
+constexpr std::size_t purged_at_once = 1000;
 
-// Of a claim that is the holder's, and about which nobody is deciding.
-Document claim_of(const ClaimRef& claim) {
-  Document match = by_id(claim.id);
-  match.text("state", to_string(JobState::running)).text("holder", claim.owner.text);
-  return std::move(match.document("taker", is_there(false)));
+TickRow to_row(const std::optional<KeptTick>& kept_tick, Micros wall) {
+  const KeptTick tick = kept_tick.value_or(KeptTick{});
+  return {.tick = tick.tick,
+          .by = tick.by,
+          .at = moment_or_none(tick.at),
+          .success = moment_or_none(tick.success),
+          .now = Moment(wall)};
 }
 
 }  // namespace
 
-// Somebody may be writing the same document: that one is asked again.
-Document Jobs::write(const Document& command, Effect effect) {
-  while (true) {
-    try {
-      Document reply = connection_.run(Document::copy_of(View(command)), effect, until_);
-      if (View(reply).number("n") > 0 || View(reply)["value"]) applied_ = true;
-      return reply;
-    } catch (const Failure& failure) {
-      if (!is_collision(connection_.last_code())) throw;
+MongoEngine::MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until)
+    : store_(std::move(config), until) {
+  try {
+    store_.make_collection(until);
+    (void)job_indexes(store_.connection(), true, until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    throw_failure(std::move(error));
+  }
+}
+
+// -- leases
+
+void MongoEngine::apply(Call& call, std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status s = store_.apply(requests, replies, call.until); !s) throw_failure(std::move(s).error());
+  call.jobs.has_applied();
+  for (Reply& reply : replies)
+    if (reply.error) throw_failure(*std::move(reply.error));
+}
+
+Reply MongoEngine::lease(Call& call, const Request& request) {
+  Reply reply;
+  apply(call, {&request, 1}, {&reply, 1});
+  return reply;
+}
+
+std::string MongoEngine::lock_owner(Call& call, Key lock) {
+  auto page = store_.list({.prefix = lock.text, .exact = true}, call.until);
+  if (!page) throw_failure(std::move(page).error());
+  const bool held = !page->leases.empty() && page->leases.front().remaining > Millis::zero();
+  return held ? page->leases.front().owner : std::string();
+}
+
+// -- enqueue
+
+Result<EnqueueReply> MongoEngine::enqueue(const NewJob& job, Instant until) {
+  return guarded<Result<EnqueueReply>>(until, [&](Call& call) -> Result<EnqueueReply> {
+    NewJob rounded = job;
+    // Moments are kept in milliseconds: not before.
+    if (job.at) rounded.at = std::chrono::ceil<Millis>(*job.at);
+    JobCollection::Fresh fresh = call.jobs.next_id();
+    std::optional<EnqueueReply> reply;
+    while (!reply) reply = try_enqueue(call, rounded, fresh);
+    return *std::move(reply);
+  });
+}
+
+// None: what stood in its way is gone again.
+std::optional<EnqueueReply> MongoEngine::try_enqueue(Call& call, const NewJob& job,
+                                                     JobCollection::Fresh& fresh) {
+  const Moment wall(fresh.now);
+  KeptJob made{.record = core::made_of(job, wall), .now = fresh.now};
+  made.record.row.id = fresh.id;
+  if (!job.tick_name.empty()) {
+    made.tick_name = job.tick_name;
+    made.tick = core::tick_of(job.tick, job.window, wall);
+    made.tick_until = core::tick_until(made.tick, job.window);
+    const auto last = call.ticks.find(job.tick_name);
+    if (last && last->tick >= made.tick) return tick_was_taken(call, *last, wall);
+  }
+  if (core::minds_owner(job)) {
+    if (std::string owner = lock_owner(call, {job.key}); !owner.empty()) {
+      if (call.jobs.in_slot(job.key)) return meet(call, job, wall);
+      return EnqueueReply{.what = EnqueueReply::What::locked, .owner = std::move(owner), .now = wall};
     }
   }
-}
-
-std::optional<KeptJob> Jobs::modify(Document command, Effect effect) {
-  const Document reply = write(command, effect);
-  const View value = View(reply)["value"];
-  return value ? std::optional(kept_job(value)) : std::nullopt;
-}
-
-bool Jobs::update(const Document& match, const Document& pipeline, const Document& constants, bool many) {
-  std::vector<Document> updates(1);
-  updates[0].document("q", match);
-  add_pipeline(updates[0], "u", pipeline).document("c", constants).flag("multi", many);
-  Document command;
-  command.text("update", name()).array("updates", updates);
-  const Document reply = write(command, Effect::begins);
-  for (const View error : View(reply).documents("writeErrors"))
-    throw_failure(write_error(error, connection_.config()));
-  return View(reply).number("n") > 0;
-}
-
-// -- to enqueue
-
-// An id that is not used is no loss, so nothing has been applied by this.
-Jobs::Fresh Jobs::next_id() {
-  while (true) {
-    Document command;
-    command.text("findAndModify", connection_.config().remains());
-    command.document("query", Document().text("_id", counter));
-    command.document("update", Document().document("$inc", Document().number("last", 1)));
-    command.document("fields", Document().number("last", 1).text("now", "$$NOW"));
-    command.flag("new", true).flag("upsert", true);
-    try {
-      const Document reply = connection_.run(std::move(command), Effect::begins, until_);
-      const View value = View(reply)["value"];
-      return {.id = JobId{static_cast<std::uint64_t>(value.number("last"))},
-              .now = value.moment("now").value_or(Micros::zero())};
-    } catch (const Failure& failure) {
-      if (!is_collision(connection_.last_code())) throw;
+  switch (call.jobs.insert(made)) {
+    case JobCollection::Inserted::yes: return enqueued(call, made);
+    case JobCollection::Inserted::slot_taken: return meet(call, job, wall);
+    case JobCollection::Inserted::tick_taken: {
+      const auto other =
+          call.jobs.find(Document().text("tick_name", made.tick_name).number("tick", made.tick));
+      if (other) (void)call.ticks.advance(*other);  // whoever enqueued it may not have come so far
+      return std::nullopt;
     }
+    case JobCollection::Inserted::id_taken:
+      call.jobs.skip_ids();
+      fresh = call.jobs.next_id();
+      return std::nullopt;
   }
+  return std::nullopt;
 }
 
-void Jobs::skip_ids() {
-  const auto newest = list({.limit = 1});
-  const std::int64_t last = newest.empty() ? 0 : kept(newest.front().record.row.id);
-  std::vector<Document> updates(1);
-  updates[0].document("q", Document().text("_id", counter));
-  updates[0].document("u", Document().document("$max", Document().number("last", last)));
-  Document command;
-  command.text("update", connection_.config().remains()).array("updates", updates);
-  (void)connection_.run(std::move(command), Effect::begins, until_);
-}
-
-Jobs::Inserted Jobs::insert(const KeptJob& job) {
-  std::vector<Document> documents;
-  documents.push_back(new_job(job));
-  Document command;
-  command.text("insert", name()).array("documents", documents);
-  const Document reply = write(command, Effect::writes);
-  for (const View error : View(reply).documents("writeErrors")) {
-    if (error.number("code") != 11000) throw_failure(write_error(error, connection_.config()));
-    const View index = error["keyPattern"];
-    if (index.has("slot")) return Inserted::slot_taken;
-    if (index.has("tick_name")) return Inserted::tick_taken;
-    if (index.has("_id")) return Inserted::id_taken;
-    throw_failure(write_error(error, connection_.config()));  // an index of somebody's own
+std::optional<EnqueueReply> MongoEngine::meet(Call& call, const NewJob& job, Moment wall) {
+  if (job.on_conflict != OnConflict::replace) {
+    auto there = call.jobs.count_duplicate(Document().text("slot", core::slot_of(job.key)));
+    if (!there) return std::nullopt;
+    return core::duplicate_of(there->record, wall);
   }
-  return Inserted::yes;
-}
-
-// -- to read
-
-std::optional<KeptJob> Jobs::find(const Document& filter) {
-  Document command;
-  command.text("find", name()).document("filter", filter).document("projection", job_fields());
-  command.number("limit", 1).flag("singleBatch", true);
-  const Document reply = connection_.run(std::move(command), Effect::reads, until_);
-  const auto found = found_in(reply);
-  return found.empty() ? std::nullopt : std::optional(kept_job(found.front()));
-}
-
-std::optional<KeptJob> Jobs::in_slot(std::string_view key) {
-  return find(Document().text("slot", core::slot_of(key)));
-}
-
-// An answer holds 16 MB: what did not fit is asked for again.
-std::vector<KeptJob> Jobs::list(const JobQuery& query) {
-  std::vector<KeptJob> all;
-  JobId before = query.before;
-  while (all.size() < query.limit) {
-    Document match, range;
-    if (before != no_job) range.number("$lt", kept(before));
-    if (query.id != no_job) range.number("$eq", kept(query.id));
-    if (before != no_job || query.id != no_job) match.document("_id", range);
-    if (!query.key.empty()) match.text("key", query.key);
-    if (!query.name.empty()) match.text("name", query.name);
-    if (!query.queue.empty()) match.text("queue", query.queue);
-    if (query.state) match.text("state", to_string(*query.state));
-    const auto left = std::min<std::size_t>(query.limit - all.size(), 1000);
-    Document command;
-    command.text("find", name()).document("filter", match).document("projection", job_fields());
-    command.document("sort", Document().number("_id", -1));
-    command.number("batchSize", static_cast<std::int64_t>(left)).flag("singleBatch", true);
-    const Document reply = connection_.run(std::move(command), Effect::reads, until_);
-    const auto found = found_in(reply);
-    if (found.empty()) break;
-    for (const View document : found) all.push_back(kept_job(document));
-    before = all.back().record.row.id;
+  const auto there = call.jobs.in_slot(job.key);
+  if (!there) return std::nullopt;
+  core::JobRecord after = there->record;
+  EnqueueReply reply = core::meet(after, job, wall);
+  const bool replaced = reply.what == EnqueueReply::What::replaced;
+  if (replaced) {
+    if (call.jobs.swap(*there, replaced_job(*there, after)) != JobCollection::Swapped::yes)
+      return std::nullopt;
+    if (there->record.row.parked && !after.row.parked) make_next_due(call, job.key);
+    return reply;
   }
-  return all;
+  return call.jobs.count_duplicate(unchanged(*there)) ? std::optional(reply) : std::nullopt;
 }
 
-// -- to change
+EnqueueReply MongoEngine::tick_was_taken(Call& call, const KeptTick& last, Moment wall) {
+  auto there = call.jobs.count_duplicate(by_id(last.job));
+  if (there) return core::duplicate_of(there->record, wall);
+  return {.what = EnqueueReply::What::duplicate,
+          .id = last.job,
+          .state = JobState::done,
+          .since = moment_or_none(last.at),
+          .now = wall};
+}
 
-Jobs::Swapped Jobs::swap(const KeptJob& read, const Document& change) {
-  Document match = by_id(read.record.row.id);
-  match.number("version", read.version);
-  std::vector<Document> updates(1);
-  updates[0].document("q", match).document("u", change);
-  Document command;
-  command.text("update", name()).array("updates", updates);
-  const Document reply = write(command, Effect::writes);
-  for (const View error : View(reply).documents("writeErrors")) {
-    if (error.number("code") != 11000) throw_failure(write_error(error, connection_.config()));
-    return Swapped::slot_taken;
+EnqueueReply MongoEngine::enqueued(Call& call, const KeptJob& job) {
+  if (!job.tick_name.empty() && !call.ticks.advance(job)) {
+    // Another one had it and is gone already, or a later tick was taken meanwhile.
+    const auto last = call.ticks.find(job.tick_name);
+    if (last && call.jobs.erase(job)) return tick_was_taken(call, *last, Moment(job.now));
   }
-  return View(reply).number("n") > 0 ? Swapped::yes : Swapped::changed;
+  const Moment wall(job.now);
+  return {.what = EnqueueReply::What::enqueued, .id = job.record.row.id, .since = wall, .now = wall};
 }
 
-bool Jobs::erase(const KeptJob& read) {
-  Document match = by_id(read.record.row.id);
-  match.number("version", read.version);
-  std::vector<Document> deletes(1);
-  deletes[0].document("q", match).number("limit", 1);
-  Document command;
-  command.text("delete", name()).array("deletes", deletes);
-  return View(write(command, Effect::writes)).number("n") > 0;
+// -- claims
+
+Status MongoEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
+  assert(held.size() == claims.size());
+  return guarded<Status>(until, [&](Call& call) -> Status {
+    if (claims.empty()) return Status{};
+    // A claim that is not theirs never becomes so again: what is found afterwards was prolonged.
+    const bool all = call.jobs.prolong(claims, ttl) == claims.size();
+    const std::vector<bool> theirs = all ? std::vector<bool>(claims.size(), true) : call.jobs.held(claims);
+    std::copy(theirs.begin(), theirs.end(), held.begin());
+    return Status{};
+  });
 }
 
-// No other change of the job has to know of it, so its version stays.
-std::optional<KeptJob> Jobs::count_duplicate(const Document& filter) {
-  Document command;
-  command.text("findAndModify", name()).document("query", filter);
-  command.document("update", Document().document("$inc", Document().number("duplicates", 1)));
-  command.document("fields", job_fields()).flag("new", true);
-  return modify(std::move(command), Effect::writes);
+Result<Finished> MongoEngine::finish(const Finish& how, Instant until) {
+  return guarded<Result<Finished>>(until, [&](Call& call) -> Result<Finished> {
+    auto job = call.jobs.find(by_id(how.id));
+    Finished finished{.now = Moment(job ? job->now : server_time(store_.connection(), until))};
+    const bool locked = !how.lock.text.empty();
+    std::optional<KeptJob> next;
+    if (job && locked) next = call.jobs.first_waiting(job->record.row.key);
+    if (next) call.jobs.make_scout(*next);
+    while (job && job->taker.empty()) {
+      core::JobRecord after = job->record;
+      if (!core::finish(after, how, job->moment())) break;
+      finished.finished = call.jobs.swap(*job, changed_job(after)) == JobCollection::Swapped::yes;
+      if (finished.finished) break;
+      job = call.jobs.find(by_id(how.id));
+    }
+    if (!locked) return finished;
+    const Reply reply =
+        lease(call, {.verb = Verb::release, .key = how.lock, .owner = how.owner, .token = how.token});
+    finished.released = reply.verdict == Verdict::released;
+    if (next && call.jobs.make_due(*next)) return finished;
+    if (job) make_next_due(call, job->record.row.key);
+    return finished;
+  });
 }
 
-std::size_t Jobs::prolong(std::span<const ClaimRef> claims, Millis ttl) {
-  static const Document& text = Document::for_ever(job_renew_json);
-  std::vector<Document> updates;
-  for (const ClaimRef& claim : claims) {
-    Document& one = updates.emplace_back();
-    one.document("q", claim_of(claim));
-    add_pipeline(one, "u", text).document("c", Constants(false).length("ttl", ttl).all());
-  }
-  Document command;
-  command.text("update", name()).array("updates", updates).flag("ordered", false);
-  const Document reply = write(command, Effect::writes);
-  for (const View error : View(reply).documents("writeErrors"))
-    throw_failure(write_error(error, connection_.config()));
-  return static_cast<std::size_t>(View(reply).number("n"));
+// -- for people
+
+Result<std::vector<JobRow>> MongoEngine::list(const JobQuery& query, Instant until) {
+  return guarded<Result<std::vector<JobRow>>>(until, [&](Call& call) -> Result<std::vector<JobRow>> {
+    std::vector<JobRow> rows;
+    for (KeptJob& job : call.jobs.list(query)) rows.push_back(core::seen(std::move(job.record), job.now));
+    return rows;
+  });
 }
 
-std::vector<bool> Jobs::held(std::span<const ClaimRef> claims) {
-  std::vector<Document> any;
-  for (const ClaimRef& claim : claims) any.push_back(claim_of(claim));
-  const auto size = static_cast<std::int64_t>(claims.size());
-  Document command;
-  command.text("find", name()).document("filter", Document().array("$or", any));
-  command.document("projection", Document().number("_id", 1));
-  command.number("batchSize", size).flag("singleBatch", true);
-  const Document reply = connection_.run(std::move(command), Effect::reads, until_);
-  std::vector<bool> all(claims.size());
-  for (const View job : found_in(reply)) {
-    for (std::size_t i = 0; i < claims.size(); ++i)
-      if (job.number("_id") == kept(claims[i].id)) all[i] = true;
-  }
-  return all;
+Result<JobRow> MongoEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
+  return guarded<Result<JobRow>>(until, [&](Call& call) -> Result<JobRow> {
+    while (true) {
+      const auto job = call.jobs.find(by_id(id));
+      if (!job) return core::no_such_job(id);
+      core::JobRecord after = job->record;
+      if (Status s = core::change(after, what, by, job->moment()); !s) return std::move(s).error();
+      if (what == JobChange::remove) {
+        if (!job->tick_name.empty()) (void)call.ticks.advance(*job);
+        if (!call.jobs.erase(*job)) continue;
+      } else {
+        const JobCollection::Swapped swapped = call.jobs.swap(*job, changed_job(after));
+        if (swapped == JobCollection::Swapped::slot_taken) {
+          if (const auto other = call.jobs.in_slot(after.row.key))
+            return core::slot_is_taken(id, other->record.row.id);
+        }
+        if (swapped != JobCollection::Swapped::yes) continue;
+      }
+      // Nobody may come to release the lock, so the next job checks it itself.
+      const JobRow& was = job->record.row;
+      if (was.parked || was.state == JobState::running) make_next_due(call, after.row.key);
+      return core::seen(std::move(after), job->now);
+    }
+  });
 }
 
-// -- to purge
+// -- ticks
 
-std::vector<KeptJob> Jobs::over(Micros cut, std::size_t limit) {
-  Document command, fields;
-  command.text("find", name());
-  command.document("filter", Document().document("over_at", Document().moment("$lte", cut)));
-  for (const char* field : {"tick_name", "tick", "tick_until", "enqueued_at"}) fields.number(field, 1);
-  command.document("projection", fields).document("sort", Document().number("over_at", 1));
-  const auto size = static_cast<std::int64_t>(limit);
-  command.number("limit", size).number("batchSize", size).flag("singleBatch", true);
-  const Document reply = connection_.run(std::move(command), Effect::reads, until_);
-  std::vector<KeptJob> all;
-  for (const View job : found_in(reply)) all.push_back(kept_job(job));
-  return all;
+Result<TickRow> MongoEngine::take_tick(const Tick& tick, Instant until) {
+  return guarded<Result<TickRow>>(until, [&](Call& call) -> Result<TickRow> {
+    const Micros wall = server_time(store_.connection(), until);
+    const std::int64_t wanted = core::tick_of(tick.tick, tick.period, Moment(wall));
+    const bool taken = call.ticks.advance(tick.name, {.tick = wanted, .by = tick.by, .at = wall});
+    if (taken) call.jobs.has_applied();
+    TickRow row = to_row(call.ticks.find(tick.name), wall);
+    row.taken = taken;
+    row.tick = wanted;
+    return row;
+  });
 }
 
-std::uint64_t Jobs::erase_over(const std::vector<KeptJob>& jobs, Micros cut) {
-  std::vector<JobId> ids;
-  for (const KeptJob& job : jobs) ids.push_back(job.record.row.id);
-  Document match;
-  match.document("_id", numbers_in(ids)).document("over_at", Document().moment("$lte", cut));
-  std::vector<Document> deletes(1);
-  deletes[0].document("q", match).number("limit", 0);
-  Document command;
-  command.text("delete", name()).array("deletes", deletes);
-  return static_cast<std::uint64_t>(View(write(command, Effect::writes)).number("n"));
+Result<TickRow> MongoEngine::tick(std::string_view name, Instant until) {
+  return guarded<Result<TickRow>>(until, [&](Call& call) -> Result<TickRow> {
+    return to_row(call.ticks.find(name), server_time(store_.connection(), until));
+  });
+}
+
+Status MongoEngine::note_success(std::string_view name, std::string_view by, Instant until) {
+  return guarded<Status>(until, [&](Call& call) -> Status {
+    call.ticks.note_success(name, by, server_time(store_.connection(), until));
+    return Status{};
+  });
+}
+
+Result<std::uint64_t> MongoEngine::purge(const JobPurge& what, Instant until) {
+  return guarded<Result<std::uint64_t>>(until, [&](Call& call) -> Result<std::uint64_t> {
+    const Micros wall = server_time(store_.connection(), until);
+    const Micros cut = wall - std::min(what.older_than, a_century);
+    std::uint64_t gone = 0;
+    while (gone < what.limit) {
+      const auto over = call.jobs.over(cut, std::min<std::size_t>(what.limit - gone, purged_at_once));
+      if (over.empty()) break;
+      for (const KeptJob& job : over) {
+        const bool still_valid = job.tick_until == Micros::zero() || job.tick_until > wall;
+        if (!job.tick_name.empty() && still_valid) (void)call.ticks.advance(job);
+      }
+      gone += call.jobs.erase_over(over, cut);
+    }
+    call.ticks.erase(wall);
+    return gone;
+  });
 }
 
 }  // namespace holdfast::mongodb

@@ -1,104 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobs.h - what is asked of the collection of jobs: one command each, and what it says.
+// jobs.h - jobs in MongoDB: one document each (job_collection.h), beside the leases.
+//
+// A standalone server has no transactions, so the changes that an SQL database makes in one step are several
+// here.  Each step is one command about one document, and their order is such that a process that dies
+// between two of them leaves only what ends by itself:
+//
+//   enqueue   an insert: the job with its slot and its tick, or nothing
+//   claim     1. take: a findAndModify finds the next job and writes who takes it, until when; nobody else
+//                claims it meanwhile.  2. its lease, by the store's own rule.  3. what core/job_rule.h
+//                decides from that, if the document is still as it was read: the job runs, waits, or is
+//                dropped; or it goes back, if a duplicate has put it off meanwhile
+//   finish    1. the first job that waits for the lock will check within a second.  2. the job, if the claim
+//                is still the owner's.  3. the lease is released.  4. the first job that waits is due
+//
+// Taken first and locked then, not the other way round: if a worker held the lock of a job that another
+// worker is about to take, third workers would drop their jobs for nobody, and the other worker would drop
+// this job.
+//
+//   died after              leaves
+//   claim 1, 2              a taking that ends with its time (the claim's, at least a second): the next
+//   worker
+//                           takes the job over, and releases what the dead one may have acquired
+//   claim 1, slow           as above; but a worker that is so slow that another takes the job over, then
+//                           acquires the lease after all and dies before it releases it, leaves a lease that
+//                           no job names: it ends with its time, and jobs of that key wait or are dropped
+//                           until then
+//   finish 1                a job that checks once more than it had to
+//   finish 2                the lease, until its time is over or finish is sent again; the first of the
+//                           waiting jobs checks every second
+//   finish 3                as 2, without the lease
+//
+// A claim that has run out is taken in the same way, and its owner can neither renew nor finish it then.  Its
+// lease is released when it is taken, not before, so that a worker that was only late keeps both.
+//
+// The server picks the job for each worker, so workers that claim at the same moment get different jobs, and
+// none of them finds the same job taken again and again.  All times are the server's.
 #pragma once
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
-#include "stores/mongodb/connection.h"
-#include "stores/mongodb/constants.h"
-#include "stores/mongodb/job_document.h"
+#include "holdfast/spi/job_engine.h"
+#include "stores/mongodb/job_collection.h"
+#include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
 
-using Queues = std::span<const std::string>;
-
-// Of one connection, for the length of one call.  Throws Failure.
-class Jobs {
+class MongoEngine final : public JobEngine {
  public:
-  Jobs(Connection& connection, Instant until) : connection_(connection), until_(until) {}
+  // Creates the indexes that are missing.  Throws Failure.
+  MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until);
 
-  // Something was changed: a failure afterwards is in doubt.
-  bool applied() const noexcept { return applied_; }
-  void has_applied() noexcept { applied_ = true; }
-
-  // -- to enqueue
-
-  struct Fresh {
-    JobId id{};
-    Micros now{};
-  };
-  Fresh next_id();
-  // An id was there already: the counter had been lost.
-  void skip_ids();
-
-  enum class Inserted : std::uint8_t { yes, slot_taken, tick_taken, id_taken };
-  Inserted insert(const KeptJob& job);
-
-  // -- to read
-
-  std::optional<KeptJob> find(const Document& filter);
-  std::optional<KeptJob> in_slot(std::string_view key);
-  std::vector<KeptJob> list(const JobQuery& query);
-
-  // -- to change
-
-  enum class Swapped : std::uint8_t {
-    yes,
-    changed,     // it is not as it was read: read it again
-    slot_taken,  // it would take its slot, and somebody has it
-  };
-  // Only if it is still at the version that was read.
-  Swapped swap(const KeptJob& read, const Document& change);
-  bool erase(const KeptJob& read);
-  // The job as it is then.
-  std::optional<KeptJob> count_duplicate(const Document& filter);
-  // How many of them are this holder's: all that are, now prolonged.
-  std::size_t prolong(std::span<const ClaimRef> claims, Millis ttl);
-  std::vector<bool> held(std::span<const ClaimRef> claims);
-
-  // -- to claim
-
-  // Those whose time has come: claims and takings that ran out, and queued ones that are due by now.
-  struct Woken {
-    std::vector<JobId> abandoned, due;
-  };
-  Woken woken(Queues queues);
-  void make_due(const std::vector<JobId>& due);
-  // The first of all that are due, in order; that one, if it still is abandoned.
-  std::optional<KeptJob> take_next(Queues queues, std::string_view taker, Millis length);
-  std::optional<KeptJob> take_over(JobId id, std::string_view taker, Millis length);
-  // Until something may have to be looked at; `now` is the server's clock.
-  Millis idle(Queues queues, Micros& now);
-
-  // -- those that wait for a lock
-
-  // By core::before().
-  std::optional<KeptJob> first_waiting(std::string_view key);
-  // It looks within scout_pause.
-  void send_out(const KeptJob& waiting);
-  // False: it waits no longer.
-  bool make_due(const KeptJob& waiting);
-
-  // -- to purge
-
-  // Those that are over since then or longer.
-  std::vector<KeptJob> over(Micros cut, std::size_t limit);
-  std::uint64_t erase_over(const std::vector<KeptJob>& jobs, Micros cut);
+  Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
+  Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
+  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override;
+  Result<Finished> finish(const Finish& finish, Instant until) override;
+  Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) override;
+  Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) override;
+  Result<TickRow> take_tick(const Tick& tick, Instant until) override;
+  Result<TickRow> tick(std::string_view name, Instant until) override;
+  Status note_success(std::string_view name, std::string_view by, Instant until) override;
+  Result<std::uint64_t> purge(const JobPurge& what, Instant until) override;
 
  private:
-  Document write(const Document& command, Effect effect);
-  // One findAndModify; the document that it told of.
-  std::optional<KeptJob> modify(Document command, Effect effect);
-  std::optional<KeptJob> take(const Document& filter, const char* hint, std::string_view taker,
-                              Millis length);
-  bool update(const Document& match, const Document& pipeline, const Document& constants, bool many);
-  std::string name() const { return connection_.config().jobs(); }
+  struct Call {
+    JobCollection jobs;
+    TickCollection ticks;
+    Instant until;
+  };
+  // The result of an attempt to acquire a job's lock.
+  struct Lock {
+    bool granted = false;
+    std::string name = {};  // empty: it needs none
+    Token token{};
+    Millis remaining{};        // granted: of the lease; else: until the first of them may be free
+    std::string blocker = {};  // who holds the first of them
+  };
 
-  Connection& connection_;
-  const Instant until_;
-  bool applied_ = false;
+  // Returns a Failure that `work` throws as a value.
+  template <class Out, class Work>
+  Out guarded(Instant until, const Work& work);
+
+  // -- leases, by the rule of spi/store.h
+
+  void apply(Call& call, std::span<const Request> requests, std::span<Reply> replies);
+  Reply lease(Call& call, const Request& request);
+  std::string lock_owner(Call& call, Key lock);
+
+  // -- enqueue
+
+  std::optional<EnqueueReply> try_enqueue(Call& call, const NewJob& job, JobCollection::Fresh& fresh);
+  std::optional<EnqueueReply> meet(Call& call, const NewJob& job, Moment wall);
+  EnqueueReply tick_was_taken(Call& call, const KeptTick& last, Moment wall);
+  EnqueueReply enqueued(Call& call, const KeptJob& job);
+
+  // -- claims.cpp
+
+  bool try_claim(Call& call, const ClaimRequest& request, Claimed& claimed);
+  std::optional<KeptJob> take(Call& call, const ClaimRequest& request);
+  bool decide(Call& call, const ClaimRequest& request, KeptJob job, Claimed& claimed);
+  void set_dead(Call& call, const KeptJob& job);
+  void give_back_of_the_dead(Call& call, const KeptJob& job);
+  Lock take_lock(Call& call, const ClaimRequest& request, const JobRow& row);
+  void give_back(Call& call, const ClaimRequest& request, const Lock& lock);
+  Claimed::What start_or_park(Call& call, const ClaimRequest& request, const Lock& lock,
+                              const core::JobMoment& moment, core::JobRecord& job);
+  void make_next_due(Call& call, std::string_view key);
+
+  MongoStoreConnection store_;
 };
+
+template <class Out, class Work>
+Out MongoEngine::guarded(Instant until, const Work& work) {
+  Call call{JobCollection(store_.connection(), until), TickCollection(store_.connection(), until), until};
+  try {
+    store_.ready(until);
+    return work(call);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (call.jobs.applied()) error.code = Errc::in_doubt;
+    return error;
+  }
+}
 
 }  // namespace holdfast::mongodb

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the store tells people: its documents.  Nothing here writes.
+// What people read: list and examine.  Nothing here writes.
 #include <algorithm>
 
 #include "base/time.h"
 #include "core/row.h"
-#include "stores/mongodb/pipelines/log.json.h"
+#include "stores/mongodb/leases.json.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t page_size = 1000;
 
-// Each with a condition of an index, so that the server reads that and not all keys: indexes.cpp.
+// Each with a condition of an index, so that the server reads that and not all keys: admin.cpp.
 Document held_in(const Document& range) {
   return std::move(Document().document("_id", range).document("owner", Document().text("$gt", "")));
 }
 
-// The server does not know which places are live: that is looked at here.
+// The index does not know which places are live: add_lease() and add_places() check that.
 Document waited_for_in(const Document& range) {
   return std::move(Document().document("_id", range).document("queue.0", Document().flag("$exists", true)));
 }
@@ -29,9 +29,9 @@ Document held_or_waited_for_in(const Document& range) {
   return std::move(Document().array("$or", either));
 }
 
-void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
-  const core::Record& record = seen.record;
-  const Micros now = *seen.now;
+void add_lease(Page& page, std::string_view key, const Snapshot& snapshot, bool free) {
+  const core::Record& record = snapshot.record;
+  const Micros now = *snapshot.now;
   if (record.token == no_token) return;  // of a key that only outsiders have had
   const auto waiting = static_cast<std::uint32_t>(
       std::count_if(record.queue.begin(), record.queue.end(),
@@ -48,13 +48,13 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
                          .waiting = waiting});
 }
 
-void add_places(Page& page, std::string_view key, const Seen& seen, std::size_t limit) {
-  for (const core::Place& place : seen.record.queue) {
-    if (!core::place_is_live(place.until, *seen.now) || page.places.size() == limit) continue;
+void add_places(Page& page, std::string_view key, const Snapshot& snapshot, std::size_t limit) {
+  for (const core::Place& place : snapshot.record.queue) {
+    if (!core::place_is_live(place.until, *snapshot.now) || page.places.size() == limit) continue;
     page.places.push_back({.key = std::string(key),
                            .client = place.client,
                            .owner = place.owner,
-                           .remaining = core::remaining(place.until, *seen.now)});
+                           .remaining = core::remaining(place.until, *snapshot.now)});
   }
 }
 
@@ -88,6 +88,7 @@ Result<Page> MongoStoreConnection::list(const Query& query, Instant until) {
 
 // Page by page behind the last key; keys that begin alike lie together.
 void MongoStoreConnection::list_documents(const Query& query, Page& page, Instant until) {
+  const StoreConfig& config = connection_.config();
   const bool leases = query.what == Query::What::leases;
   std::string after(query.after);
   while ((leases ? page.leases.size() : page.places.size()) < query.limit) {
@@ -97,36 +98,34 @@ void MongoStoreConnection::list_documents(const Query& query, Page& page, Instan
     if (query.exact) range.text("$lte", query.prefix);
     const std::size_t size = leases ? std::min(query.limit, page_size) : page_size;
     const bool free = query.free || query.exact;
-    Document command;
-    command.text("find", connection_.config().leases())
-        .document("filter", !leases ? waited_for_in(range)
+    const Document filter = !leases ? waited_for_in(range)
                             : free  ? std::move(Document().document("_id", range))
-                                    : held_or_waited_for_in(range))
-        .document("projection", projection(connection_.config().fixed_now))
-        .document("sort", Document().number("_id", 1))
-        .number("batchSize", static_cast<std::int64_t>(size))
-        .flag("singleBatch", true);
-    const Document reply = connection_.run(std::move(command), Effect::reads, until);
-    const auto documents = View(reply)["cursor"].documents("firstBatch");
+                                    : held_or_waited_for_in(range);
+    Document more;
+    more.document("projection", snapshot_fields(config.fixed_now));
+    more.document("sort", Document().number("_id", 1));
+    const Document reply =
+        connection_.run(find_command(config.leases(), filter, more, size), Effect::reads, until);
+    const auto documents = documents_in(reply);
     for (const View document : documents) {
       const std::string_view key = document.text("_id");
       if (!key.starts_with(query.prefix)) return;
       after = key;
-      const Seen seen = seen_in(document);
-      if (!seen.now) continue;
-      if (leases && page.leases.size() < query.limit) add_lease(page, key, seen, free);
-      if (!leases) add_places(page, key, seen, query.limit);
+      const Snapshot snapshot = snapshot_of(document);
+      if (!snapshot.now) continue;
+      if (leases && page.leases.size() < query.limit) add_lease(page, key, snapshot, free);
+      if (!leases) add_places(page, key, snapshot, query.limit);
     }
     if (documents.empty() || query.exact) return;
   }
 }
 
 void MongoStoreConnection::list_log(const Query& query, Page& page, Instant until) {
-  static const Document& text = Document::for_ever(log_json);
+  static const Document& text = Document::for_ever(leases_json);
   std::vector<Document> stages;
-  for (const View stage : View(text).documents("of_leases")) stages.push_back(Document::copy_of(stage));
+  for (const View stage : View(text).documents("log_of_leases")) stages.push_back(Document::copy_of(stage));
   stages.push_back(std::move(Document().text("$unionWith", connection_.config().remains())));
-  for (const View stage : View(text).documents("wanted")) stages.push_back(Document::copy_of(stage));
+  for (const View stage : View(text).documents("log_wanted")) stages.push_back(Document::copy_of(stage));
   const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 1'000'000));
   stages.push_back(std::move(Document().number("$limit", limit)));
   Constants let(true);
@@ -137,7 +136,16 @@ void MongoStoreConnection::list_log(const Query& query, Page& page, Instant unti
       .document("cursor", Document().number("batchSize", limit))
       .document("let", let.all());
   const Document reply = connection_.run(std::move(command), Effect::reads, until);
-  for (const View row : View(reply)["cursor"].documents("firstBatch")) page.log.push_back(log_row(row));
+  for (const View row : documents_in(reply)) page.log.push_back(log_row(row));
+}
+
+Result<Traits> MongoStoreConnection::examine(Instant until) {
+  try {
+    ready(until);
+    return traits_of(probe_server(connection_, until), connection_.config());
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
 }
 
 }  // namespace holdfast::mongodb

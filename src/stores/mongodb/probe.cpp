@@ -24,18 +24,18 @@ std::string vanishing_index(Connection& connection, Instant until) {
   const StoreConfig& config = connection.config();
   const Document reply =
       connection.run(std::move(Document().text("listIndexes", config.leases())), Effect::reads, until);
-  for (const View index : View(reply)["cursor"].documents("firstBatch"))
+  for (const View index : documents_in(reply))
     if (index.has("expireAfterSeconds")) return std::string(index.text("name"));
   return {};
 }
 
-// For engines whose hello does not tell.
+// For engines whose hello does not have it.
 Micros evaluated_time(Connection& connection, Instant until) {
   Document command = Document::from_json(
       R"({"aggregate": 1, "pipeline": [{"$documents": [{"now": "$$NOW"}]}], "cursor": {}})");
   const Document reply = connection.run(std::move(command), Effect::reads, until);
-  for (const View told : View(reply)["cursor"].documents("firstBatch"))
-    if (const auto now = told.moment("now")) return *now;
+  for (const View answer : documents_in(reply))
+    if (const auto now = answer.moment("now")) return *now;
   throw_failure({Errc::unavailable, connection.config().place + ": the server does not return its time"});
 }
 
@@ -57,7 +57,7 @@ std::string member_elsewhere(Connection& connection) {
 // Keys are compared byte by byte, and stay where they are.
 std::optional<std::string> oddity_of(Connection& connection, const std::string& collection, Instant until) {
   const Document reply = described(connection, collection, until);
-  for (const View found : View(reply)["cursor"].documents("firstBatch")) {
+  for (const View found : documents_in(reply)) {
     if (found.text("type") != "collection") return "is a " + printable(found.text("type"));
     const View options = found["options"];
     if (options["collation"])
@@ -70,7 +70,7 @@ std::optional<std::string> oddity_of(Connection& connection, const std::string& 
 
 bool collection_exists(Connection& connection, const std::string& name, Instant until) {
   const Document reply = described(connection, name, until);
-  return !View(reply)["cursor"].documents("firstBatch").empty();
+  return !documents_in(reply).empty();
 }
 
 Micros server_time(Connection& connection, Instant until) {
@@ -80,34 +80,32 @@ Micros server_time(Connection& connection, Instant until) {
 }
 
 std::int64_t purged_token(Connection& connection, Instant until) {
-  Document command;
-  command.text("find", connection.config().remains())
-      .document("filter", Document().text("_id", "purged"))
-      .flag("singleBatch", true);
-  const Document reply = connection.run(std::move(command), Effect::reads, until);
+  const Document reply =
+      connection.run(find_command(connection.config().remains(), Document().text("_id", "purged"), {}, 1),
+                     Effect::reads, until);
   std::int64_t token = 0;
-  for (const View state : View(reply)["cursor"].documents("firstBatch")) token = state.number("token");
+  for (const View state : documents_in(reply)) token = state.number("token");
   return token;
 }
 
-ServerProbe greet(Connection& connection, Instant until) {
+ServerProbe read_hello(Connection& connection, Instant until) {
   ServerProbe probe;
-  probe.asked = BootClock::now();
+  probe.sent = BootClock::now();
   const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
-  const View told(reply);
-  const auto now = told.moment("localTime");
+  const View hello(reply);
+  const auto now = hello.moment("localTime");
   probe.now = now ? *now : evaluated_time(connection, until);
-  probe.answered = BootClock::now();
-  probe.set = told.text("setName");
-  probe.router = told.text("msg") == "isdbgrid";
-  probe.old = told.number("maxWireVersion") < wire_of_5_0;
-  probe.secondary = !told.flag("isWritablePrimary");
+  probe.received = BootClock::now();
+  probe.set = hello.text("setName");
+  probe.router = hello.text("msg") == "isdbgrid";
+  probe.old = hello.number("maxWireVersion") < wire_of_5_0;
+  probe.secondary = !hello.flag("isWritablePrimary");
   probe.elsewhere = member_elsewhere(connection);
-  connection.told(!probe.streams());
+  connection.set_standalone(!probe.streams());
   return probe;
 }
 
-void look_at_collection(Connection& connection, ServerProbe& probe, Instant until) {
+void read_collection(Connection& connection, ServerProbe& probe, Instant until) {
   const auto oddity = oddity_of(connection, connection.config().leases(), until);
   probe.has_collection = oddity.has_value();
   probe.odd = oddity.value_or("");
@@ -116,12 +114,12 @@ void look_at_collection(Connection& connection, ServerProbe& probe, Instant unti
 
 ServerProbe probe_server(Connection& connection, Instant until) {
   const StoreConfig& config = connection.config();
-  ServerProbe probe = greet(connection, until);
+  ServerProbe probe = read_hello(connection, until);
   if (probe.old) throw_failure({Errc::refused, config.place + about_age + "; upgrade it"});
   if (probe.secondary)
     throw_failure({Errc::unavailable,
                    config.place + " is not the primary; name the whole replica set with replicaSet="});
-  look_at_collection(connection, probe, until);
+  read_collection(connection, probe, until);
   require_safe(probe, config);
   probe.purged = purged_token(connection, until);
   return probe;

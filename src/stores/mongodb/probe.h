@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe.h - what a server says about itself and the collection, and whether leases can be trusted to it.
+// probe.h - what a server says about itself and the collection, and whether leases are safe there.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,36 +10,36 @@
 namespace holdfast::mongodb {
 
 struct ServerProbe {
-  Instant asked{}, answered{};
+  Instant sent{}, received{};
   Micros now{};                      // the server's clock in between
-  std::string set = {};              // the replica set; empty: a server alone
+  std::string set = {};              // the replica set; empty: a standalone server
   bool router = false;               // mongos
   bool old = false;                  // before MongoDB 5.0
   bool secondary = false;            // not the primary
   std::string elsewhere = {};        // a member of the set on another machine, that we may talk to
   bool has_collection = false;       // of leases
-  std::string odd = {};              // why no lease can lie in the collection: "is a view"
-  std::string vanishing_index = {};  // a TTL index on our documents: it would take tokens away
+  std::string odd = {};              // why no lease can be kept in the collection: "is a view"
+  std::string vanishing_index = {};  // a TTL index on documents of leases: it would delete tokens
   std::int64_t purged = 0;           // how far the tokens of purged keys had come
 
   bool streams() const { return router || !set.empty(); }
 };
 
-// What the server says of itself, whatever that is.  Throws Failure where nobody answers.
-ServerProbe greet(Connection& connection, Instant until);
-// Fills in what can be said of the collection.
-void look_at_collection(Connection& connection, ServerProbe& probe, Instant until);
-// Why no lease can lie in such a collection; empty: it can; none: there is no such collection yet.
+// What the server says of itself, also if no lease can be kept there.  Throws Failure if nobody answers.
+ServerProbe read_hello(Connection& connection, Instant until);
+// Adds what the server says of the collection.
+void read_collection(Connection& connection, ServerProbe& probe, Instant until);
+// Why no lease can be kept in that collection; empty: it can; none: there is no such collection yet.
 std::optional<std::string> oddity_of(Connection& connection, const std::string& collection, Instant until);
 
-// All of it.  Throws Failure for a server or a collection in which no lease can be kept.
+// Both.  Throws Failure for a server or a collection in which no lease can be kept.
 ServerProbe probe_server(Connection& connection, Instant until);
 
 bool collection_exists(Connection& connection, const std::string& name, Instant until);
 std::int64_t purged_token(Connection& connection, Instant until);
 Micros server_time(Connection& connection, Instant until);
 
-// Throws Failure for one that keeps leases badly, unless the configuration allows it.
+// Throws Failure if leases are not safe there, unless the configuration accepts that.
 void require_safe(const ServerProbe& probe, const StoreConfig& config);
 
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config);

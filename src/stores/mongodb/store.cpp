@@ -12,13 +12,13 @@
 #include "stores/mongodb/admin.h"
 #include "stores/mongodb/config.h"
 #include "stores/mongodb/descriptor.h"
-#include "stores/mongodb/engine.h"
+#include "stores/mongodb/jobs.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
 namespace {
 
-// What follows is appended to it, and MongoDB keeps some for itself.
+// Holdfast appends suffixes to it, and MongoDB reserves some names.
 Status check_collection(std::string_view name) {
   const auto odd = [](unsigned char c) {
     return c < ' ' || c == '$' || c == '"' || c == '\\' || c == '/' || c == 0x7f;
@@ -100,13 +100,13 @@ bool all_local(const mongoc_uri_t* uri) {
   return true;
 }
 
-// Somebody has thought about it.
-bool speaks_of_tls(const mongoc_uri_t* uri) {
+// The URL decides it.
+bool mentions_tls(const mongoc_uri_t* uri) {
   return mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
 }
 
-// The driver passes over what it does not know, and whoever mistyped would use another collection than the
-// rest.
+// The driver ignores options that it does not know, and a process with a typing error would use another
+// collection than the others.
 bool is_known(const std::string& name) {
   if (mongoc_uri_option_is_bool(name.c_str()) || mongoc_uri_option_is_int32(name.c_str()) ||
       mongoc_uri_option_is_int64(name.c_str()) || mongoc_uri_option_is_utf8(name.c_str()))
@@ -134,7 +134,7 @@ Status check_parameters(std::string_view uri) {
   return Status{};
 }
 
-// By which the server's certificate is not looked at; null: it is.
+// The option that switches off the check of the server's certificate; null: it is checked.
 const char* lax_option(const mongoc_uri_t* uri) {
   for (const char* lax :
        {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
@@ -143,7 +143,7 @@ const char* lax_option(const mongoc_uri_t* uri) {
   return nullptr;
 }
 
-// The driver checks nothing by itself unless it is told to.
+// The driver does not require TLS by itself.
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
   if (core::Accepted{o.allow_unsafe, o.accept}.covers("mongodb.tls")) return Status{};
   if (const char* lax = lax_option(uri))
@@ -151,7 +151,7 @@ Status check_tls(const mongoc_uri_t* uri, const Options& o) {
                  "mongodb: " + std::string(lax) +
                      " switches off the check of the server's certificate; remove it and set tlsCAFile=, "
                      "or add accept=mongodb.tls at your own risk"};
-  if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
+  if (!mentions_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
     return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return Status{};
 }
@@ -175,7 +175,8 @@ Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();
-  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s)
+    return std::move(s).error();
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
@@ -190,7 +191,7 @@ Result<std::shared_ptr<Store>> store(Options options) {
       .tls = mongoc_uri_get_tls(uri.get()),
       .verified = lax_option(uri.get()) == nullptr,
       .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
-  config.plaintext_allowed = speaks_of_tls(uri.get()) || config.accepted().covers("mongodb.tls");
+  config.plaintext_allowed = mentions_tls(uri.get()) || config.accepted().covers("mongodb.tls");
   if (const char* password = mongoc_uri_get_password(uri.get())) config.secrets.emplace_back(password);
   for (std::string& secret : secrets_in(config.options.uri)) config.secrets.push_back(std::move(secret));
   return std::shared_ptr<Store>(std::make_shared<MongoStore>(std::move(config)));

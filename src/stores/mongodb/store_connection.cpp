@@ -6,54 +6,13 @@
 #include <utility>
 
 #include "base/random.h"
-#include "stores/mongodb/constants.h"
-#include "stores/mongodb/indexes.h"
-#include "stores/mongodb/listener.h"
-#include "stores/mongodb/pipelines/acquire.json.h"
-#include "stores/mongodb/pipelines/release.json.h"
-#include "stores/mongodb/pipelines/renew.json.h"
+#include "stores/mongodb/admin.h"
 
 namespace holdfast::mongodb {
 namespace {
 
 // A command may hold 100,000 updates and 48 MB; a larger batch would keep others waiting.
 constexpr std::size_t most_at_once = 500;
-
-const Document& pipeline_of(Verb verb) {
-  static const Document& acquire = Document::for_ever(acquire_json);
-  static const Document& renew = Document::for_ever(renew_json);
-  static const Document& release = Document::for_ever(release_json);
-  switch (verb) {
-    case Verb::acquire: return acquire;
-    case Verb::renew: return renew;
-    case Verb::release:
-    case Verb::evict: return release;
-  }
-  return release;
-}
-
-std::string_view text_of(Verb verb) {
-  return verb == Verb::acquire ? acquire_json : verb == Verb::renew ? renew_json : release_json;
-}
-
-// With that moment in the place of the server's clock.
-Document pipeline_at(Verb verb, Micros now) {
-  static constexpr std::string_view clock = R"("$$NOW")";
-  std::string text(text_of(verb));
-  const std::string moment =
-      R"({"$date": {"$numberLong": ")" + std::to_string(std::chrono::floor<Millis>(now).count()) + R"("}})";
-  for (std::size_t at = text.find(clock); at != std::string::npos; at = text.find(clock, at))
-    text.replace(at, clock.size(), moment);
-  return Document::from_json(text);
-}
-
-Document& add_pipeline(Document& command, std::string_view name, Verb verb, std::optional<Micros> fixed_now) {
-  const auto add = [&](const Document& pipeline) -> Document& {
-    const bson_t list = View(pipeline)["pipeline"].as_bson();
-    return command.array(name, list);
-  };
-  return fixed_now ? add(pipeline_at(verb, *fixed_now)) : add(pipeline_of(verb));
-}
 
 Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
 
@@ -64,10 +23,18 @@ bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb:
 
 MongoStoreConnection::MongoStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until)
     : connection_(std::move(config)), marks_(static_cast<std::int64_t>(random_bits() >> 2)) {
+  if (const auto now = connection_.config().fixed_now)
+    fixed_pipelines_ = std::make_unique<const LeasePipelines>(now);
   ready(until);
 }
 
-// A server that has closed an idle connection, or was restarted, is connected to anew: nothing of the
+const LeasePipelines& MongoStoreConnection::pipelines() const {
+  // Never destroyed: a thread that hangs with its server may read it while the process ends.
+  static const LeasePipelines& usual = *new LeasePipelines(std::nullopt);
+  return fixed_pipelines_ ? *fixed_pipelines_ : usual;
+}
+
+// A server that has closed an idle connection, or was restarted, is connected to again: nothing of the
 // caller's has been sent yet.
 void MongoStoreConnection::ready(Instant until) {
   if (BootClock::now() >= until)
@@ -77,11 +44,11 @@ void MongoStoreConnection::ready(Instant until) {
   try {
     probe_ = probe_server(connection_, until);
   } catch (const Failure&) {
-    connection_.close();  // what has not been looked at to the end is not used the next time
+    connection_.close();  // so that the next call probes again
     throw;
   }
   offset_ = {};
-  offset_.learn(probe_.asked, probe_.answered, probe_.now);
+  offset_.learn(probe_.sent, probe_.received, probe_.now);
 }
 
 void MongoStoreConnection::make_collection(Instant until) {
@@ -103,16 +70,16 @@ MongoStoreConnection::Bounds MongoStoreConnection::bounds(Instant until) const {
           .not_before = stands ? Micros::zero() : offset_.at_least(BootClock::now())};
 }
 
-// As pipelines/acquire.json has it, in whole milliseconds like there.
-bool MongoStoreConnection::Bounds::late(const Seen& seen) const {
-  if (!seen.now) return false;
-  const bool unknown = seen.record.token == no_token;
-  return *seen.now > std::chrono::floor<Millis>(void_after) ||
-         (unknown && *seen.now < std::chrono::floor<Millis>(not_before));
+// As in leases.json, in whole milliseconds like there.
+bool MongoStoreConnection::Bounds::late(const Snapshot& snapshot) const {
+  if (!snapshot.now) return false;
+  const bool unknown = snapshot.record.token == no_token;
+  return *snapshot.now > std::chrono::floor<Millis>(void_after) ||
+         (unknown && *snapshot.now < std::chrono::floor<Millis>(not_before));
 }
 
-void MongoStoreConnection::learn(Instant sent, const Seen& seen) {
-  if (seen.now) offset_.learn(sent, BootClock::now(), *seen.now);
+void MongoStoreConnection::learn(Instant sent, const Snapshot& snapshot) {
+  if (snapshot.now) offset_.learn(sent, BootClock::now(), *snapshot.now);
 }
 
 Constants MongoStoreConnection::constants(const Request& r, const With& with, bool literally) const {
@@ -149,9 +116,9 @@ Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<
     ready(until);
     if (std::any_of(requests.begin(), requests.end(), acquires)) make_collection(until);
     if (requests.size() == 1) {
-      replies[0] = settle_alone(call, requests[0]);
+      replies[0] = apply_alone(call, requests[0]);
     } else if (connection_.config().beside_the_gem()) {
-      for (std::size_t i = 0; i < requests.size(); ++i) settle_own(call, i);
+      for (std::size_t i = 0; i < requests.size(); ++i) apply_own(call, i);
     } else {
       for (const core::KeyBatch& key_batch : core::key_batches(requests)) {
         for (std::size_t from = 0; from < key_batch.size(); from += most_at_once) {
@@ -169,21 +136,22 @@ Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<
   }
 }
 
-// Every verb is idempotent, so what was not looked at is simply sent again.
-MongoStoreConnection::Settled MongoStoreConnection::settle(const Request& r, Instant until,
-                                                           std::optional<Micros> rival_until) {
+// Every verb is idempotent, so a request that had no effect is simply sent again.
+MongoStoreConnection::Applied MongoStoreConnection::apply_one(const Request& r, Instant until,
+                                                              std::optional<Micros> rival_until) {
   for (int again = 0; again < 4; ++again) {
     const With with{.bounds = bounds(until), .rival_until = rival_until};
     const Instant sent = BootClock::now();
-    Seen seen = modify(r, with, until);
-    learn(sent, seen);
-    if (r.verb == Verb::acquire && with.bounds.late(seen)) {
+    Snapshot snapshot = modify(r, with, until);
+    learn(sent, snapshot);
+    if (r.verb == Verb::acquire && with.bounds.late(snapshot)) {
       // The server's clock was not where we thought, and may have gone back behind a purge.
       probe_.purged = purged_token(connection_, until);
       continue;
     }
-    Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.config().client, seen);
-    return {.reply = std::move(reply), .seen = std::move(seen)};
+    Reply reply =
+        frees(r) ? reply_before(r, snapshot) : reply_after(r, connection_.config().client, snapshot);
+    return {.reply = std::move(reply), .snapshot = std::move(snapshot)};
   }
   throw_failure(
       {Errc::unavailable, connection_.config().place +
@@ -191,17 +159,17 @@ MongoStoreConnection::Settled MongoStoreConnection::settle(const Request& r, Ins
                               "time synchronisation, then try again"});
 }
 
-Seen MongoStoreConnection::modify(const Request& r, const With& with, Instant until) {
+Snapshot MongoStoreConnection::modify(const Request& r, const With& with, Instant until) {
   while (true) {
     Document command;
     command.text("findAndModify", connection_.config().leases()).document("query", by_id(r.key.text));
-    add_pipeline(command, "update", r.verb, connection_.config().fixed_now);
+    pipelines().add_to(command, "update", r.verb);
     command.document("let", constants(r, with, true).all())
-        .document("fields", projection(connection_.config().fixed_now));
+        .document("fields", snapshot_fields(connection_.config().fixed_now));
     command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
     try {
       const Document reply = connection_.run(std::move(command), Effect::writes, until);
-      return seen_in(View(reply)["value"]);
+      return snapshot_of(View(reply)["value"]);
     } catch (const Failure& failure) {
       if (!is_collision(connection_.last_code())) throw;
     }
@@ -215,7 +183,7 @@ std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch&
     const Request& r = call.requests[i];
     Document& one = updates.emplace_back();
     one.document("q", by_id(r.key.text));
-    add_pipeline(one, "u", r.verb, connection_.config().fixed_now);
+    pipelines().add_to(one, "u", r.verb);
     one.document("c", constants(r, {.bounds = bounds, .mark = mark}, false).all());
     one.flag("upsert", r.verb == Verb::acquire);
   }
@@ -240,72 +208,64 @@ std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch&
   return again;
 }
 
-// An answer holds 16 MB: what did not fit is asked for again.
-std::vector<Seen> MongoStoreConnection::find(const Call& call, const core::KeyBatch& key_batch) {
+// A reply holds 16 MB: what did not fit is read again.
+std::vector<Snapshot> MongoStoreConnection::find(const Call& call, const core::KeyBatch& key_batch) {
+  const StoreConfig& config = connection_.config();
   std::vector<std::string_view> keys;
   for (const std::size_t i : key_batch) keys.push_back(call.requests[i].key.text);
-  std::vector<Seen> seen(key_batch.size());
+  std::vector<Snapshot> found(key_batch.size());
   std::vector<std::string_view> missing = keys;
   while (!missing.empty()) {
-    const Document reply = find_some(missing, call.until);
-    for (const View document : View(reply)["cursor"].documents("firstBatch")) {
+    const Document reply = connection_.run(
+        find_command(config.leases(), Document().document("_id", Document().texts("$in", missing)),
+                     Document().document("projection", snapshot_fields(config.fixed_now)), missing.size()),
+        Effect::reads, call.until);
+    for (const View document : documents_in(reply)) {
       // A key batch has each key once, in bytewise order.
       const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
       if (at != keys.end() && *at == document.text("_id"))
-        seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);
+        found[static_cast<std::size_t>(at - keys.begin())] = snapshot_of(document);
     }
     const std::size_t before = missing.size();
     missing.clear();
     for (std::size_t k = 0; k < keys.size(); ++k)
-      if (!seen[k].now) missing.push_back(keys[k]);
+      if (!found[k].now) missing.push_back(keys[k]);
     if (missing.size() == before) break;  // they are not there
   }
-  return seen;
-}
-
-Document MongoStoreConnection::find_some(const std::vector<std::string_view>& keys, Instant until) {
-  Document in;
-  in.texts("$in", keys);
-  Document command;
-  command.text("find", connection_.config().leases())
-      .document("filter", Document().document("_id", in))
-      .document("projection", projection(connection_.config().fixed_now))
-      .number("batchSize", static_cast<std::int64_t>(keys.size()))
-      .flag("singleBatch", true);
-  return connection_.run(std::move(command), Effect::reads, until);
+  return found;
 }
 
 void MongoStoreConnection::apply_key_batch(Call& call, const core::KeyBatch& key_batch) {
-  if (key_batch.size() == 1) return settle_own(call, key_batch[0]);
+  if (key_batch.size() == 1) return apply_own(call, key_batch[0]);
   const Bounds within = bounds(call.until);
   const std::int64_t mark = ++marks_;
   const std::vector<bool> again = update(call, key_batch, within, mark);
   call.applied = true;
-  const Instant asked = BootClock::now();
-  const std::vector<Seen> seen = find(call, key_batch);
+  const Instant sent = BootClock::now();
+  const std::vector<Snapshot> snapshots = find(call, key_batch);
   for (std::size_t k = 0; k < key_batch.size(); ++k) {
     const Request& r = call.requests[key_batch[k]];
     Reply& reply = call.replies[key_batch[k]];
-    learn(asked, seen[k]);
+    learn(sent, snapshots[k]);
     if (reply.error) continue;
-    reply =
-        frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.config().client, seen[k]);
+    reply = frees(r) ? reply_by_mark(r, mark, snapshots[k])
+                     : reply_after(r, connection_.config().client, snapshots[k]);
     // It may have come too late for the server's clock, also to prolong; one that left no token has.
     const bool unclear =
-        r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));
-    if (again[k] || unclear) settle_own(call, key_batch[k]);
+        r.verb == Verb::acquire && (snapshots[k].record.token == no_token || within.late(snapshots[k]));
+    if (again[k] || unclear) apply_own(call, key_batch[k]);
   }
 }
 
-Reply MongoStoreConnection::settle_alone(Call& call, const Request& r) {
-  return connection_.config().beside_the_gem() ? settle_beside(call, r) : settle(r, call.until).reply;
+Reply MongoStoreConnection::apply_alone(Call& call, const Request& r) {
+  return connection_.config().beside_the_gem() ? apply_beside(call, r) : apply_one(r, call.until).reply;
 }
 
-// One of several: if the server does not take its document, the others are still settled.
-void MongoStoreConnection::settle_own(Call& call, std::size_t i) {
+// One of several: if the server refuses its document, the others are still sent.
+void MongoStoreConnection::apply_own(Call& call, std::size_t i) {
   const bool applied_before = std::exchange(call.applied, false);
   try {
-    call.replies[i] = settle_alone(call, call.requests[i]);
+    call.replies[i] = apply_alone(call, call.requests[i]);
     call.applied = true;
   } catch (const Failure& failure) {
     const bool half_done = call.applied;
@@ -315,20 +275,6 @@ void MongoStoreConnection::settle_own(Call& call, std::size_t i) {
     if (half_done) error.code = Errc::in_doubt;
     call.replies[i].error = std::move(error);
   }
-}
-
-Result<Traits> MongoStoreConnection::examine(Instant until) {
-  try {
-    ready(until);
-    return traits_of(probe_server(connection_, until), connection_.config());
-  } catch (const Failure& failure) {
-    return failure.error();
-  }
-}
-
-std::unique_ptr<StoreListener> MongoStoreConnection::listener() {
-  if (!probe_.streams()) return nullptr;
-  return std::make_unique<MongoListener>(connection_.shared_config());
 }
 
 }  // namespace holdfast::mongodb

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // store_connection.h - leases in MongoDB: everything of a key is one document.
 //
-// A verb is one findAndModify with a pipeline (pipelines/*.json), which decides on the server by its clock. A
-// larger batch is one update command with a pipeline for each key, and one find that reads what came of them.
+// A verb is one findAndModify with a pipeline (leases.json), which decides on the server by its clock.  A
+// larger batch is one update command with a pipeline for each key, and one find that reads the results.
 #pragma once
 #include <memory>
 
@@ -10,8 +10,7 @@
 #include "core/timing.h"
 #include "holdfast/spi/store.h"
 #include "stores/mongodb/connection.h"
-#include "stores/mongodb/constants.h"
-#include "stores/mongodb/outcome.h"
+#include "stores/mongodb/leases.h"
 #include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
@@ -26,10 +25,10 @@ class MongoStoreConnection final : public StoreConnection {
   Result<Traits> examine(Instant until) override;
   std::unique_ptr<StoreListener> listener() override;
 
-  // For jobs, whose locks are leases on the same connection.  Connects anew if it has to; throws Failure.
+  // For jobs, whose locks are leases on the same connection.  Connects again if it has to; throws Failure.
   void ready(Instant until);
-  // Makes the collection of leases with its indexes if it is not there yet.  If it is there, only `init`
-  // makes indexes, because that takes long among many keys.  Throws Failure.
+  // Creates the collection of leases with its indexes if it is missing.  If it exists, only `init` creates
+  // indexes, because that takes long among many keys.  Throws Failure.
   void make_collection(Instant until);
   Connection& connection() noexcept { return connection_; }
 
@@ -41,36 +40,36 @@ class MongoStoreConnection final : public StoreConnection {
     Instant until;
     bool applied = false;  // a part of it may have taken effect
   };
-  // By when an acquire that is sent now is void, and what the server's clock shows at least.
+  // An acquire that is sent now is void after `void_after`; the server's clock shows at least `not_before`.
   struct Bounds {
     Micros void_after, not_before;
-    bool late(const Seen& seen) const;
+    bool late(const Snapshot& snapshot) const;
   };
-  // What travels with a request beside it.
+  // What is sent with a request.
   struct With {
     Bounds bounds;
-    std::int64_t mark = 0;                   // left by what frees a key in a batch
-    std::optional<Micros> rival_until = {};  // somebody outside holds it until then
+    std::int64_t mark = 0;                   // for a release in a batch: reply_by_mark()
+    std::optional<Micros> rival_until = {};  // a Ruby process holds it until then
   };
-  struct Settled {
+  struct Applied {
     Reply reply;
-    Seen seen;  // of what frees: before; else afterwards
+    Snapshot snapshot;  // after a renewal or an acquire; before a release or an eviction
   };
 
   Bounds bounds(Instant until) const;
-  void learn(Instant sent, const Seen& seen);
+  const LeasePipelines& pipelines() const;
+  void learn(Instant sent, const Snapshot& snapshot);
   Constants constants(const Request& request, const With& with, bool literally) const;
 
-  Settled settle(const Request& request, Instant until, std::optional<Micros> rival_until = {});
-  Seen modify(const Request& request, const With& with, Instant until);
+  Applied apply_one(const Request& request, Instant until, std::optional<Micros> rival_until = {});
+  Snapshot modify(const Request& request, const With& with, Instant until);
   void apply_key_batch(Call& call, const core::KeyBatch& key_batch);
-  Reply settle_alone(Call& call, const Request& request);
-  void settle_own(Call& call, std::size_t i);
-  // What the server says of each update: those that have to be asked again one by one.
+  Reply apply_alone(Call& call, const Request& request);
+  void apply_own(Call& call, std::size_t i);
+  // Which requests have to be sent again one by one.
   std::vector<bool> update(Call& call, const core::KeyBatch& key_batch, const Bounds& bounds,
                            std::int64_t mark);
-  std::vector<Seen> find(const Call& call, const core::KeyBatch& key_batch);
-  Document find_some(const std::vector<std::string_view>& keys, Instant until);
+  std::vector<Snapshot> find(const Call& call, const core::KeyBatch& key_batch);
 
   // Beside the gem: mongo_lock.cpp.
   struct Rival {
@@ -78,9 +77,9 @@ class MongoStoreConnection final : public StoreConnection {
     Micros until{}, now{};
   };
   std::optional<Rival> rival(const Request& request, Instant until);
-  bool write_theirs(const Request& request, const Seen& seen, bool make, Instant until);
+  bool write_theirs(const Request& request, const Snapshot& snapshot, bool make, Instant until);
   bool delete_theirs(const Document& match, Instant until);
-  Reply settle_beside(Call& call, const Request& request);
+  Reply apply_beside(Call& call, const Request& request);
   Reply acquire_beside(Call& call, const Request& request);
   Reply renew_beside(Call& call, const Request& request);
   Reply free_beside(Call& call, const Request& request);
@@ -91,6 +90,7 @@ class MongoStoreConnection final : public StoreConnection {
 
   Connection connection_;
   ServerProbe probe_;
+  std::unique_ptr<const LeasePipelines> fixed_pipelines_;  // with StoreConfig::fixed_now
   core::StoreOffset offset_;
   std::int64_t marks_;
 };

@@ -5,7 +5,9 @@
 #include <cassert>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "core/row.h"
+#include "core/table_version.h"
 #include "stores/postgres/diagnosis.h"
 
 namespace holdfast::postgres {
@@ -14,6 +16,8 @@ namespace {
 using core::length_of;
 
 constexpr std::int64_t one_part = 500;
+
+constexpr Millis pause{200};  // for those who use a table that cannot be changed just now
 
 // Of schema.sql: what creates that which the probe calls `word`.
 std::string_view creating(const std::string& word) {
@@ -38,12 +42,13 @@ void PostgresStoreAdmin::tell(Connection& connection, const std::string& sql, In
   ask(connection, sql, none, until);
 }
 
-void PostgresStoreAdmin::make(Connection& connection, const Tables& tables, const std::string& statement,
+bool PostgresStoreAdmin::make(Connection& connection, const Tables& tables, const std::string& statement,
                               Instant until) const {
   Parameters none;
   const Answer answer = connection.run(statement, none, until);
-  if (!answer.trouble()) return;
+  if (!answer.trouble()) return true;
   const Trouble& trouble = *answer.trouble();
+  if (is_contention(trouble.state)) return false;
   const std::string said = ": " + trouble.text + " (" + trouble.state + ")", locks = tables.quoted();
   if (trouble.state == "42501") {
     throw_failure({Errc::refused, config_->name() + ": this user may not create or complete the tables" +
@@ -65,6 +70,7 @@ void PostgresStoreAdmin::make(Connection& connection, const Tables& tables, cons
 }
 
 std::vector<std::string> PostgresStoreAdmin::missing(const ServerProbe& probe) const {
+  require_known(probe, config_->name());
   for (const std::string& wrong : {probe.wrong, probe.wrong_jobs}) {
     if (!wrong.empty())
       throw_failure({Errc::refused, config_->name() + ": " + wrong + "; nothing was changed"});
@@ -92,10 +98,36 @@ std::vector<std::string> PostgresStoreAdmin::missing(const ServerProbe& probe) c
   return statements;
 }
 
+// A table that is created now has the newest version.
+void PostgresStoreAdmin::migrate(Connection& connection, const ServerProbe& probe,
+                                 std::vector<std::string>& statements, Instant until) const {
+  if (!probe.table_version.outdated()) return;
+  const auto is_missing = [&](std::string_view word) {
+    return std::find(probe.missing.begin(), probe.missing.end(), word) != probe.missing.end();
+  };
+  if (is_missing("state")) return;  // then the lock table is new, or not ours
+  Parameters none;
+  const Answer made = ask(connection, probe.tables.expand(text(Sql::made_by_init)), none, until);
+  const bool ours = made.rows() > 0 && made.flag(0, 0);
+  for (const NamedSql& sql : all_sql) {
+    if (!core::migrates(sql.name, probe.table_version.version)) continue;
+    const std::string_view table = core::migrated_table(sql.name);
+    if (table == "locks" ? probe.table && ours : !is_missing(table))
+      statements.push_back(probe.tables.expand(sql.text));
+  }
+}
+
+std::vector<std::string> PostgresStoreAdmin::due(Connection& connection, const ServerProbe& probe,
+                                                 Instant until) const {
+  std::vector<std::string> statements = missing(probe);
+  migrate(connection, probe, statements, until);
+  return statements;
+}
+
 Result<std::vector<std::string>> PostgresStoreAdmin::plan(Instant until) {
   try {
     Connection connection(config_->settings, until);
-    return missing(probe_server(connection, config_->tables, until));
+    return due(connection, probe_server(connection, config_->tables, until), until);
   } catch (const Failure& failure) {
     return failure.error();
   }
@@ -104,24 +136,46 @@ Result<std::vector<std::string>> PostgresStoreAdmin::plan(Instant until) {
 Result<std::vector<std::string>> PostgresStoreAdmin::init(Instant until) {
   try {
     Connection connection(config_->settings, until);
-    if (std::vector<std::string> none = missing(probe_server(connection, config_->tables, until));
+    if (std::vector<std::string> none =
+            due(connection, probe_server(connection, config_->tables, until), until);
         none.empty())
       return none;
-    tell(connection, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until);
-    // Whoever comes second waits here, and then finds everything made.
-    Parameters who;
-    const std::string lock = "holdfast init " + config_->tables.name();
-    who.text(lock);
-    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0::bigint))", who, until);
-    const ServerProbe probe = probe_server(connection, config_->tables, until);
-    tell(connection, probe.tables.expand("SELECT {durable}"), until);
-    std::vector<std::string> statements = missing(probe);
-    for (const std::string& statement : statements) make(connection, probe.tables, statement, until);
-    tell(connection, "COMMIT", until);
-    return statements;
+    while (true) {
+      if (auto done = try_init(connection, until)) return *std::move(done);
+      tell(connection, "ROLLBACK", until);
+      if (clamped_add(BootClock::now(), 2 * pause) >= until)
+        throw_failure({Errc::unavailable,
+                       config_->name() + ": the tables of \"" + printable(config_->tables.name()) +
+                           "\" are in use by an open transaction, so init cannot change them; end that "
+                           "transaction, or run init again later"});
+      Parameters length;
+      length.number(pause.count());
+      ask(connection, "SELECT pg_sleep($1::bigint::float8 / 1000::float8)", length, until);
+    }
   } catch (const Failure& failure) {
     return failure.error();
   }
+}
+
+// All who use a table wait behind whoever waits to change it.  So that is for a moment only: then they go on,
+// and it is tried again.
+std::optional<std::vector<std::string>> PostgresStoreAdmin::try_init(Connection& connection,
+                                                                     Instant until) const {
+  tell(connection, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until);
+  // Whoever comes second waits here, and then finds everything made.
+  Parameters who;
+  const std::string lock = "holdfast init " + config_->tables.name();
+  who.text(lock);
+  ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0::bigint))", who, until);
+  const ServerProbe probe = probe_server(connection, config_->tables, until);
+  tell(connection, probe.tables.expand("SELECT {durable}"), until);
+  std::vector<std::string> statements = due(connection, probe, until);
+  tell(connection, "SET LOCAL lock_timeout = 100", until);
+  for (const std::string& statement : statements) {
+    if (!make(connection, probe.tables, statement, until)) return std::nullopt;
+  }
+  tell(connection, "COMMIT", until);
+  return statements;
 }
 
 Result<Purged> PostgresStoreAdmin::purge(const Purge& what, Instant until) {

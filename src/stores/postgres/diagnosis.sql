@@ -4,6 +4,7 @@
 -- name: probe
 -- Who answers here, and which of our tables are there.
 -- $1 the lock table, quoted  $2 its schema, NULL: wherever the search path finds it  $3 names of what lies beside it
+-- $4 the one of them that has their version
 -- Types are as the operators of pg_catalog have them exactly, so that no other operator of that name is closer.
 SELECT pg_backend_pid(), {now_us}, pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'::text,
        current_database()::text,
@@ -41,7 +42,14 @@ SELECT pg_backend_pid(), {now_us}, pg_is_in_recovery(), current_setting('transac
                   AND CASE WHEN l.collname::text <> 'default'::text THEN l.collname::text IN ('C'::text, 'POSIX'::text)
                            WHEN pg_catalog.to_jsonb(d) ->> 'datlocprovider'::text = 'b'::text THEN true
                            WHEN pg_catalog.to_jsonb(d) ->> 'datlocprovider'::text <> 'c'::text THEN false
-                           ELSE d.datcollate::text IN ('C'::text, 'POSIX'::text) END) AS keys_in_order
+                           ELSE d.datcollate::text IN ('C'::text, 'POSIX'::text) END) AS keys_in_order,
+       -- "version 3", "needs 2"
+       (SELECT string_agg(a.attname::text || ' ' || pg_get_expr(d.adbin, d.adrelid), chr(10))
+          FROM pg_catalog.pg_class AS o
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = o.oid
+          JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = o.oid AND d.adnum = a.attnum
+         WHERE o.relnamespace = m.oid AND o.relname::text = $4::text AND NOT a.attisdropped
+           AND (a.attname::text = 'version'::text OR a.attname::text = 'needs'::text)) AS versions
   FROM (SELECT to_regclass($1::text)::oid AS found) AS t
   LEFT JOIN pg_catalog.pg_class AS c ON c.oid = t.found
   LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
@@ -72,6 +80,10 @@ SELECT current_setting('fsync'), current_setting('full_page_writes'), current_se
 -- As examine_server, and whether `init` has created the lock table.
 -- include: server
      , (SELECT s.made FROM {state} AS s);
+
+-- name: made_by_init
+-- Whether `init` has created the lock table.
+SELECT s.made FROM {state} AS s;
 
 -- name: diagnose
 -- What costs more to find out.  Asked where the search path is pg_catalog alone.

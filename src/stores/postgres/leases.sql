@@ -3,6 +3,8 @@
 --
 -- Words in braces are put in at run time: names of tables, {now} and {now_us} (the server's clock), {us MOMENT}
 -- (microseconds since 1970), {durable} and {last_day}; tables.cpp says what each stands for.
+-- A line that ends in `-- with ttl` is left out where {locks} has no columns ttl_ms and ttl_until: in a table that Ruby
+-- made, or before migrate_3_locks.  `-- without ttl` is the opposite.
 --
 -- The rule of leases is written once: rule_clock, rule_judge, rule_settle for requests of any kind, in `apply` and in the
 -- claims of jobs (jobs.sql); release_rule for a lease that is given back.  Every statement with one of the first three has
@@ -56,8 +58,11 @@ wanted AS MATERIALIZED (
 -- part: rule_settle
 -- Those of `chosen` that are likely are decided on the newest version of their rows, and all are answered.
 made AS (
-  INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
+  INSERT INTO {locks} (key, locked_by, locked_at, locked_until,
+                       ttl_ms, ttl_until,  -- with ttl
+                       sequence)
   SELECT j.key, j.holder, j.now, j.now + j.ttl,
+         j.ttl_us / 1000::bigint, j.now + j.ttl,  -- with ttl
          greatest(coalesce((SELECT s.purged_token FROM {state} AS s), 0) + 1, {now_us})
     FROM chosen AS j
    WHERE j.verb = 'a' AND j.likely AND NOT j.known
@@ -65,7 +70,7 @@ made AS (
   ON CONFLICT (key) DO NOTHING
   RETURNING key::text AS key, locked_by::text AS locked_by, sequence, locked_until
 ), locked AS MATERIALIZED (
-  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.place_us, j.flags, j.note, j.clients, j.first_client,
+  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.ttl_us, j.place_us, j.flags, j.note, j.clients, j.first_client,
          l.locked_by::text AS locked_by, l.locked_at, l.locked_until, l.sequence
     FROM chosen AS j
     JOIN {locks} AS l ON l.key::text = j.key
@@ -96,6 +101,19 @@ made AS (
                              WHEN d.locked_until IS NULL OR d.ttl IS NULL THEN NULL
                              WHEN d.verb = 'n' AND d.flags & 1::bigint = 1::bigint THEN least(d.locked_until + d.ttl, {last_day})
                              ELSE greatest(d.locked_until, d.now + d.ttl) END,
+         ttl_ms = CASE WHEN d.outcome = 'grant' THEN d.ttl_us / 1000::bigint  -- with ttl
+                       WHEN d.outcome <> 'renew' THEN l.ttl_ms  -- with ttl
+                       WHEN d.verb = 'n' AND d.flags & 1::bigint = 1::bigint  -- with ttl
+                       THEN (date_part('epoch', least(d.locked_until + d.ttl, {last_day}) - d.now)  -- with ttl
+                             * 1000::float8)::bigint  -- with ttl
+                       WHEN d.locked_until < d.now + d.ttl THEN d.ttl_us / 1000::bigint  -- with ttl
+                       ELSE l.ttl_ms END,  -- with ttl
+         ttl_until = CASE WHEN d.outcome = 'grant' THEN d.now + d.ttl  -- with ttl
+                          WHEN d.outcome <> 'renew' THEN l.ttl_until  -- with ttl
+                          WHEN d.verb = 'n' AND d.flags & 1::bigint = 1::bigint  -- with ttl
+                          THEN least(d.locked_until + d.ttl, {last_day})  -- with ttl
+                          WHEN d.locked_until < d.now + d.ttl THEN d.now + d.ttl  -- with ttl
+                          ELSE l.ttl_until END,  -- with ttl
          sequence = CASE WHEN d.outcome = 'grant'
                          THEN greatest(coalesce(nullif(d.sequence, 0), (SELECT s.purged_token FROM {state} AS s), 0) + 1,
                                        d.now_us)
@@ -224,6 +242,12 @@ WITH patience AS MATERIALIZED (
                              WHEN l.locked_by IS NULL THEN {now} + $3::bigint::float8 * interval '1us'
                              WHEN l.locked_until IS NULL THEN NULL
                              ELSE greatest(l.locked_until, {now} + $3::bigint::float8 * interval '1us') END,
+         ttl_ms = CASE WHEN l.locked_by IS NULL  -- with ttl
+                         OR l.locked_until < {now} + $3::bigint::float8 * interval '1us'  -- with ttl
+                       THEN $3::bigint / 1000::bigint ELSE l.ttl_ms END,  -- with ttl
+         ttl_until = CASE WHEN l.locked_by IS NULL  -- with ttl
+                            OR l.locked_until < {now} + $3::bigint::float8 * interval '1us'  -- with ttl
+                          THEN {now} + $3::bigint::float8 * interval '1us' ELSE l.ttl_until END,  -- with ttl
          sequence = CASE WHEN l.locked_by IS NOT NULL THEN l.sequence
                          ELSE greatest(coalesce(nullif(l.sequence, 0), (SELECT s.purged_token FROM {state} AS s), 0) + 1,
                                        {now_us}) END
@@ -235,8 +259,11 @@ WITH patience AS MATERIALIZED (
      AND {now_us} <= $4::bigint
   RETURNING l.sequence, l.locked_until, {durable}
 ), made AS (
-  INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
+  INSERT INTO {locks} (key, locked_by, locked_at, locked_until,
+                       ttl_ms, ttl_until,  -- with ttl
+                       sequence)
   SELECT $1::text, $2::text, {now}, {now} + $3::bigint::float8 * interval '1us',
+         $3::bigint / 1000::bigint, {now} + $3::bigint::float8 * interval '1us',  -- with ttl
          greatest(coalesce((SELECT s.purged_token FROM {state} AS s), 0) + 1, {now_us})
     FROM patience AS p
    WHERE p.lock_timeout IS NOT NULL
@@ -268,6 +295,7 @@ UPDATE {locks} AS l
    SET locked_by = $2::text,
        locked_at = {now},
        locked_until = {now} + $3::bigint::float8 * interval '1us',
+       ttl_ms = $3::bigint / 1000::bigint, ttl_until = {now} + $3::bigint::float8 * interval '1us',  -- with ttl
        sequence = greatest(l.sequence + 1, {now_us})
  WHERE l.key::text = $1::text
    AND l.locked_by IS NULL
@@ -284,7 +312,17 @@ RETURNING 'g' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
 -- $1 key  $2 holder  $3 token, 0: any  $4 ttl in microseconds, NULL: without end  $5 add ttl to what is left
 -- $6 wait for a locked row at most so many milliseconds
 UPDATE {locks} AS l
-   SET locked_until = CASE WHEN l.locked_until IS NULL OR $4::bigint IS NULL THEN NULL
+   SET
+       ttl_ms = CASE WHEN $5::boolean  -- with ttl
+                     THEN (date_part('epoch', least(l.locked_until + $4::bigint::float8 * interval '1us', {last_day})  -- with ttl
+                                              - {now}) * 1000::float8)::bigint  -- with ttl
+                     WHEN l.locked_until < {now} + $4::bigint::float8 * interval '1us'  -- with ttl
+                     THEN $4::bigint / 1000::bigint ELSE l.ttl_ms END,  -- with ttl
+       ttl_until = CASE WHEN $5::boolean  -- with ttl
+                        THEN least(l.locked_until + $4::bigint::float8 * interval '1us', {last_day})  -- with ttl
+                        WHEN l.locked_until < {now} + $4::bigint::float8 * interval '1us'  -- with ttl
+                        THEN {now} + $4::bigint::float8 * interval '1us' ELSE l.ttl_until END,  -- with ttl
+       locked_until = CASE WHEN l.locked_until IS NULL OR $4::bigint IS NULL THEN NULL
                            WHEN $5::boolean THEN least(l.locked_until + $4::bigint::float8 * interval '1us', {last_day})
                            ELSE greatest(l.locked_until, {now} + $4::bigint::float8 * interval '1us') END
  WHERE l.key::text = $1::text
@@ -349,10 +387,13 @@ ON CONFLICT (key) DO NOTHING
 RETURNING 1;
 
 -- part: lease_columns
--- A lease, for people.
+-- A lease, for people.  A statement that grants reads the clock for each column, so ttl_until may be some microseconds off.
 SELECT l.key::text, l.locked_by::text, l.sequence, {us l.locked_until},
        {us l.locked_at}, f.note, f.detached,
        (SELECT count(*) FROM {waiters} AS w WHERE w.key = l.key::text AND w.until > {now}), {now_us}
+     , CASE WHEN l.ttl_until BETWEEN l.locked_until - interval '10ms' AND l.locked_until + interval '10ms'  -- with ttl
+            THEN l.ttl_ms END  -- with ttl
+     , NULL::bigint  -- without ttl
 
 -- part: leases_from
 -- include: lease_columns
@@ -388,6 +429,7 @@ wanted AS MATERIALIZED (
 -- include: lease_columns
   FROM wanted AS k
  CROSS JOIN LATERAL (SELECT r.key, r.locked_by, r.sequence, r.locked_until, r.locked_at
+                            , r.ttl_ms, r.ttl_until  -- with ttl
                        FROM {locks} AS r WHERE r.key::text = k.key LIMIT 1::bigint) AS l
   LEFT JOIN LATERAL (SELECT n.note, n.detached
                        FROM {facts} AS n WHERE n.key = k.key AND n.token = l.sequence LIMIT 1::bigint) AS f ON true

@@ -22,14 +22,16 @@ void take_leases(const Answer& a, Page& page) {
         .token = a.number(i, 2), .owner = a.text(i, 1), .end = a.moment(i, 3), .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
-    page.leases.push_back({.key = std::string(a.text(i, 0)),
-                           .owner = reply.owner,
-                           .token = reply.token,
-                           .remaining = reply.remaining,
-                           .since = moment_or_none(micros(a, i, 4)),
-                           .note = std::string(a.text(i, 5)),
-                           .detached = a.flag(i, 6),
-                           .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
+    page.leases.push_back(
+        {.key = std::string(a.text(i, 0)),
+         .owner = reply.owner,
+         .token = reply.token,
+         .remaining = reply.remaining,
+         .ttl = row.live() && !a.is_null(i, 9) ? std::optional(Millis(a.number(i, 9))) : std::nullopt,
+         .since = moment_or_none(micros(a, i, 4)),
+         .note = std::string(a.text(i, 5)),
+         .detached = a.flag(i, 6),
+         .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/probe.h"
 
+#include <charconv>
 #include <span>
 
 #include "base/text.h"
@@ -30,6 +31,7 @@ void look_at_table(ServerProbe& probe, const Answer& answer, const Columns& colu
     probe.wrong = "the table \"" + probe.tables.name() + "\" cannot keep leases: " + wrong +
                   "; if it belongs to another program, name another table with ?table=";
   probe.sequence = columns.contains("sequence");
+  probe.tables = probe.tables.with_ttl(has_ttl(columns));
   probe.one_row_per_key = answer.flag(0, 8);
   probe.keys_in_order = answer.flag(0, 12);
   if (!probe.wrong.empty()) return;
@@ -53,6 +55,15 @@ void look_beside_it(const Tables& tables, std::span<const char* const> words, co
   }
 }
 
+// "needs 2" and a line's end: the number behind that word, as far as it is one.
+std::int64_t number_behind(std::string_view word, std::string_view list, std::int64_t otherwise) {
+  const std::size_t at = list.find(word);
+  if (at == std::string_view::npos) return otherwise;
+  const std::size_t digits = std::min(list.find_first_of("0123456789", at), list.size());
+  std::from_chars(list.data() + digits, list.data() + list.size(), otherwise);
+  return otherwise;
+}
+
 // Leases, and so jobs, are written down.
 void require_writable(const ServerProbe& probe, const std::string& where) {
   if (!probe.standby && !probe.read_only) return;
@@ -74,6 +85,8 @@ ServerProbe probe_server(Connection& connection, const Tables& named, Instant un
   parameters.texts();
   for (const char* word : beside) parameters.add(name_of(tables, word));
   for (const char* word : of_jobs) parameters.add(name_of(tables, word));
+  const std::string state = name_of(tables, "state");
+  parameters.text(state);
   const Instant asked = BootClock::now();
   const Answer answer = connection.run(tables.expand(text(Sql::probe)), parameters, until);
   if (answer.trouble()) {
@@ -94,6 +107,9 @@ ServerProbe probe_server(Connection& connection, const Tables& named, Instant un
   const ColumnsByTable columns = columns_in(answer.text(0, 10));
   const auto own = columns.find("");
   if (probe.table) look_at_table(probe, answer, own == columns.end() ? Columns{} : own->second);
+  const std::string_view versions = answer.text(0, 13);
+  probe.table_version = {.version = number_behind("version ", versions, core::first_table_version),
+                         .needs = number_behind("needs ", versions, core::first_table_version)};
   look_beside_it(probe.tables, beside, answer, columns, probe.missing, probe.wrong);
   if (tables.beside_shedlock())
     look_at_shedlock(connection, probe, until);
@@ -102,9 +118,16 @@ ServerProbe probe_server(Connection& connection, const Tables& named, Instant un
   return probe;
 }
 
+void require_known(const ServerProbe& probe, const std::string& where) {
+  if (probe.table_version.too_new())
+    throw_failure({Errc::refused, where + ": the table \"" + probe.tables.name() + "\"" +
+                                      core::newer_tables(probe.table_version.needs)});
+}
+
 void require_complete(const ServerProbe& probe, const std::string& where) {
   const std::string table = "\"" + probe.tables.name() + "\"";
   require_writable(probe, where);
+  require_known(probe, where);
   if (!probe.wrong.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong});
   if (probe.complete()) return;
   const std::string what =

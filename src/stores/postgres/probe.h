@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/table_version.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/tables.h"
 
@@ -29,6 +30,7 @@ struct ServerProbe {
   std::size_t longest_key = 0, longest_owner = 0;  // in letters; 0: as long as you like
   std::size_t longest_mark = 0;           // letters of ShedLock's column locked_by; 0: as many as you like
   std::vector<std::string> missing = {};  // of what lies beside it: "waiters"
+  core::TableVersion table_version = {};
 
   std::string wrong_jobs = {};                 // what cannot be used to keep jobs, in a sentence
   std::vector<std::string> missing_jobs = {};  // of what only they need: "ticks"
@@ -40,6 +42,8 @@ struct ServerProbe {
 // Throws Failure.
 ServerProbe probe_server(Connection& connection, const Tables& tables, Instant until);
 
+// Errc::refused, if only a newer Holdfast can use them; throws Failure.
+void require_known(const ServerProbe& probe, const std::string& where);
 // Errc::refused or unprepared, if leases cannot be kept there; throws Failure.
 void require_complete(const ServerProbe& probe, const std::string& where);
 // The same for jobs, whose locks are leases.

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Everything that `init` can have to create, a statement each.  create_WORD creates what probe.cpp calls WORD.
+-- migrate_N_WORD brings WORD of an older version to version N, after all that is missing was created; {locks} only
+-- where `init` has made it: nobody else's table is changed.
 -- All times are UTC, without time zone, as Ruby's locker has them.
 
 -- name: create_locks
@@ -7,14 +9,22 @@
 -- fencing token, never restarts.
 --   locked_by     NULL: free
 --   locked_until  end of the lease; NULL: without end; of a free row: since when it is free, or later
+--   ttl_ms        how long it was granted or renewed for; true only while ttl_until is locked_until, which Ruby and a
+--                 Holdfast that does not know these columns change alone
 CREATE TABLE {locks} (
   id bigserial PRIMARY KEY,
   locked_by varchar,
   key varchar,
   sequence bigint DEFAULT 0,
   locked_at timestamp,
-  locked_until timestamp
+  locked_until timestamp,
+  ttl_ms bigint,
+  ttl_until timestamp
 ) WITH (fillfactor = 70);
+
+-- name: migrate_3_locks
+-- Version 3: how long a lease was granted or renewed for.
+ALTER TABLE {locks} ADD COLUMN IF NOT EXISTS ttl_ms bigint, ADD COLUMN IF NOT EXISTS ttl_until timestamp;
 
 -- name: add_sequence
 -- sequence: tables of locker 0.0.1 lack it.
@@ -66,11 +76,20 @@ CREATE INDEX {log_index} ON {log} (key);
 -- state: one row.
 --   purged_token  no key that was purged had a larger one
 --   made          {locks} was made by `init`: nobody else counts on rows that are free
+--   version       of these tables: that of the last migration
+--   needs         a Holdfast that knows only older versions than this must not use them
+-- Of the last two the default counts, which every connection reads in the catalogue: a dump without data has it too.
 CREATE TABLE {state} (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   purged_token bigint NOT NULL DEFAULT 0,
-  made boolean NOT NULL
+  made boolean NOT NULL,
+  version bigint NOT NULL DEFAULT 3,
+  needs bigint NOT NULL DEFAULT 2
 );
+
+-- name: migrate_3_state
+-- The version stands with the tables from now on.
+ALTER TABLE {state} ADD COLUMN version bigint NOT NULL DEFAULT 3, ADD COLUMN needs bigint NOT NULL DEFAULT 2;
 
 -- name: fill_state_beside
 -- state_beside: {locks} was there before us.

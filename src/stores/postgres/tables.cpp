@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "core/table_version.h"
 #include "stores/postgres/sql.h"
 
 namespace holdfast::postgres {
@@ -65,6 +66,12 @@ std::string Tables::quoted() const {
 Tables Tables::in_schema(std::string_view schema) const {
   Tables found = *this;
   found.schema_ = schema;
+  return found;
+}
+
+Tables Tables::with_ttl(bool there) const {
+  Tables found = *this;
+  found.ttl_ = there;
   return found;
 }
 
@@ -128,7 +135,7 @@ std::string Tables::put_in(std::string_view word) const {
 }
 
 std::string Tables::expand(std::string_view sql) const {
-  return substitute(sql, [this](std::string_view word) { return put_in(word); });
+  return substitute(core::lines_for(sql, ttl_), [this](std::string_view word) { return put_in(word); });
 }
 
 // -- what they have to be like
@@ -144,6 +151,7 @@ struct Need {
   Kind kind;
   bool given = true;             // our INSERTs say it
   const char* in_old = nullptr;  // NOT NULL: what rows get that are there already; null: by its kind
+  bool added = false;            // by a migration: a table has all of those, or none
 };
 constexpr Need needs[] = {
     {"locks", "key", Kind::text},
@@ -170,6 +178,8 @@ constexpr Need needs[] = {
     {"log", "reason", Kind::text},
     {"state", "purged_token", Kind::number},
     {"state", "made", Kind::flag},
+    {"state", "version", Kind::number, true, nullptr, true},
+    {"state", "needs", Kind::number, true, nullptr, true},
     {"jobs", "id", Kind::number, false},
     {"jobs", "name", Kind::text},
     {"jobs", "queue", Kind::text, true, "'default'"},
@@ -240,6 +250,12 @@ const char* in_old_rows(const Need& need) {
   return "";
 }
 
+bool is_migrated(std::string_view table, const Columns& columns) {
+  return std::any_of(std::begin(needs), std::end(needs), [&](const Need& need) {
+    return table == need.table && need.added && columns.contains(need.column);
+  });
+}
+
 bool is_given(std::string_view table, std::string_view column) {
   return std::any_of(std::begin(needs), std::end(needs), [&](const Need& need) {
     return table == need.table && column == need.column && need.given;
@@ -295,10 +311,17 @@ ColumnsByTable columns_in(std::string_view list) {
   return tables;
 }
 
+bool has_ttl(const Columns& columns) {
+  const auto ttl = columns.find("ttl_ms"), until = columns.find("ttl_until");
+  return ttl != columns.end() && until != columns.end() && fits(Kind::number, ttl->second.type) &&
+         fits(Kind::time, until->second.type);
+}
+
 std::string what_is_wrong(std::string_view table, const std::string& called, const Columns& columns) {
   const bool locks = table == "locks";
+  const bool migrated = is_migrated(table, columns);
   for (const Need& need : needs) {
-    if (table != need.table) continue;
+    if (table != need.table || (need.added && !migrated)) continue;
     const auto column = columns.find(need.column);
     if (column != columns.end() && fits(need.kind, column->second.type)) continue;
     if (column == columns.end() && locks && std::string_view(need.column) == "sequence") continue;

@@ -38,6 +38,10 @@ class Tables {
   // The same table, where it was found.
   Tables in_schema(std::string_view schema) const;
 
+  // The same tables, with the columns ttl_ms and ttl_until in the lock table, or without them: there are none
+  // before `init` has migrated it, and never in one that it did not make.
+  Tables with_ttl(bool there) const;
+
   // The same tables, where it is always that moment since 1970 (core/fixed_now.h).
   Tables at(Micros now) const;
   // The same, where it is the moment that a statement of shedlock.sql has chosen for the transaction.
@@ -46,8 +50,9 @@ class Tables {
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 
-  // The SQL with the names of tables and indexes ({locks}, {waiters}, {jobs}, {log_index} …) and the words
-  // for the clock, for {us MOMENT} in microseconds since 1970, and for a {durable} commit put in.
+  // The SQL for these columns, with the names of tables and indexes ({locks}, {waiters}, {jobs}, {log_index}
+  // …) and the words for the clock, for {us MOMENT} in microseconds since 1970, and for a {durable} commit
+  // put in.
   std::string expand(std::string_view sql) const;
 
  private:
@@ -57,6 +62,7 @@ class Tables {
 
   std::string name_, schema_, table_;
   Layout layout_ = Layout::own;
+  bool ttl_ = true;
   std::optional<Micros> fixed_now_ = {};
   bool one_moment_ = false;
 };
@@ -71,6 +77,9 @@ using Columns = std::map<std::string, Column, std::less<>>;
 // By table, as `probe` lists them; the lock table is "".
 using ColumnsByTable = std::map<std::string, Columns, std::less<>>;
 ColumnsByTable columns_in(std::string_view list);
+
+// Whether the lock table with these columns records how long leases are granted for.
+bool has_ttl(const Columns& columns);
 
 // What keeps the table `word` ("locks", "waiters"), which SQL calls `called`, from being used, and what to
 // do, in a sentence that goes on behind the table's name; empty: nothing.  `sequence` of the lock table may

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/admin.h"
 
-#include <system_error>
-
-#include "stores/redis/diagnosis.h"
 #include "stores/redis/fault.h"
-#include "stores/redis/index.h"
-#include "stores/redis/keys.h"
-#include "stores/redis/script.h"
+#include "stores/redis/store_connection.h"
 
 namespace holdfast::redis {
 namespace {
@@ -21,59 +16,46 @@ std::int64_t age_us(Millis length) {
 
 }  // namespace
 
-// That the server can be reached and lets us is all that there is to see.
+// There is nothing to create: only checks that the server can be reached and can be used.
 Result<std::vector<std::string>> RedisStoreAdmin::plan(Instant until) {
-  try {
-    link_.ready(until);
+  return guarded([&]() -> Result<std::vector<std::string>> {
+    session_.ready(until);
     return std::vector<std::string>{};
-  } catch (const Failure& failure) {
-    return failure.error();
-  } catch (const std::system_error& e) {
-    return Error{Errc::unavailable, e.what()};
-  }
+  });
 }
 
 Result<Purged> RedisStoreAdmin::purge(const Purge& what, Instant until) {
-  Purged purged;
-  try {
+  return guarded([&]() -> Result<Purged> {
+    Purged purged;
     purge_keys(what.free_for, purged, until);
     if (what.log_older_than != never) purge_log(what.log_older_than, purged, until);
-  } catch (const Failure& failure) {
-    return failure.error();
-  } catch (const std::system_error& e) {
-    return Error{Errc::unavailable, e.what()};
-  }
-  return purged;
+    return purged;
+  });
 }
 
 Result<Diagnosis> RedisStoreAdmin::diagnose(Instant until) {
-  try {
-    return look_closely(link_.shared_config(), until);
-  } catch (const Failure& failure) {
-    Error error = failure.error();
-    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing was to be changed
-    return error;
-  } catch (const std::system_error& e) {
-    return Error{Errc::unavailable, e.what()};
-  }
+  auto diagnosis =
+      guarded([&]() -> Result<Diagnosis> { return redis::diagnose(session_.shared_config(), until); });
+  if (!diagnosis && diagnosis.error().in_doubt())
+    diagnosis.error().code = Errc::unavailable;  // nothing was to be changed
+  return diagnosis;
 }
 
 void RedisStoreAdmin::purge_keys(Millis free_for, Purged& purged, Instant until) {
-  const Naming& naming = link_.config().naming;
+  const Naming& naming = session_.config().naming;
   std::string after;
   while (true) {
-    const auto keys = keys_of_index(link_, {naming.index(), "", after, purge_page}, until);
+    const auto keys = read_index(session_, {naming.index, "", after, purge_page}, until);
     if (keys.empty()) return;
     const auto add = [&](Command& command) {
-      command.word(naming.kept()).word(naming.index()).word(naming.held()).word(naming.purged());
+      command.words(naming.kept, naming.index, naming.held, naming.purged);
       for (const std::string& key : keys) LeaseNames(naming, key).add_all(command);
-      command.number(age_us(free_for)).number(naming.prefix().size());
+      command.number(age_us(free_for)).number(naming.prefix.size());
     };
-    const Answer answer = run(link_.ready(until), scripts_for(link_.config().options.layout).purge,
-                              4 + 4 * keys.size(), 2, add, until);
-    if (answer->is_error()) throw_failure(to_error(answer->text(), link_.config()));
-    purged.keys += static_cast<std::uint64_t>((*answer)[0].number());
-    purged.places += static_cast<std::uint64_t>((*answer)[1].number());
+    const Answer answer = checked(
+        session_.ready(until).run(Lua::purge_keys, 4 + 4 * keys.size(), 2, add, until), session_.config());
+    purged.keys += static_cast<std::uint64_t>(answer[0].number());
+    purged.places += static_cast<std::uint64_t>(answer[1].number());
     if (keys.size() < purge_page) return;
     after = keys.back();
   }
@@ -81,22 +63,12 @@ void RedisStoreAdmin::purge_keys(Millis free_for, Purged& purged, Instant until)
 
 // An entry's name begins with the millisecond in which it was made.
 void RedisStoreAdmin::purge_log(Millis older_than, Purged& purged, Instant until) {
-  Wire& wire = link_.ready(until);
-  wire.command(1).word("TIME");
-  wire.send(until);
-  const Answer time = wire.receive(until);
-  if (time->is_error()) throw_failure(to_error(time->text(), link_.config()));
-  const Millis now = std::chrono::floor<Millis>(time_of(*time));
+  Connection& connection = session_.ready(until);
+  const Millis now = std::chrono::floor<Millis>(time_in(connection.call(until, "TIME")));
   if (older_than > now) return;
-  wire.command(4)
-      .word("XTRIM")
-      .word(link_.config().naming.log())
-      .word("MINID")
-      .number((now - older_than).count() + 1);
-  wire.send(until);
-  const Answer trimmed = wire.receive(until);
-  if (trimmed->is_error()) throw_failure(to_error(trimmed->text(), link_.config()));
-  purged.log += static_cast<std::uint64_t>(trimmed->number());
+  const Answer trimmed = connection.call(until, "XTRIM", session_.config().naming.log, "MINID",
+                                         std::to_string((now - older_than).count() + 1));
+  purged.log += static_cast<std::uint64_t>(trimmed.number());
 }
 
 }  // namespace holdfast::redis

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// admin.h - what people do to the store.
+// admin.h - what people do to the store: purge and diagnose.
 #pragma once
 #include <memory>
 
 #include "holdfast/spi/store.h"
-#include "stores/redis/link.h"
+#include "stores/redis/session.h"
 
 namespace holdfast::redis {
 
-// There are no tables to make.
+// There are no tables to create.
 class RedisStoreAdmin final : public StoreAdmin {
  public:
-  explicit RedisStoreAdmin(std::shared_ptr<const StoreConfig> config) : link_(std::move(config)) {}
+  explicit RedisStoreAdmin(std::shared_ptr<const StoreConfig> config) : session_(std::move(config)) {}
 
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override { return plan(until); }
@@ -22,7 +22,12 @@ class RedisStoreAdmin final : public StoreAdmin {
   void purge_keys(Millis free_for, Purged& purged, Instant until);
   void purge_log(Millis older_than, Purged& purged, Instant until);
 
-  Link link_;
+  Session session_;
 };
+
+// Examines a server thoroughly, whatever it is like: on a connection of its own, without choosing a database,
+// which a Cluster refuses.  Writes nothing.  What the user may not read is a finding.  Throws Failure if
+// nobody answers or lets us in.
+Diagnosis diagnose(const std::shared_ptr<const StoreConfig>& config, Instant until);
 
 }  // namespace holdfast::redis

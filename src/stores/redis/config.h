@@ -2,18 +2,17 @@
 // config.h - what the connections of one store share: where the server is, and who they are there.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/text.h"
 #include "base/url.h"
 #include "core/findings.h"
 #include "holdfast/redis.h"
-#include "stores/redis/naming.h"
+#include "stores/redis/keys.h"
 #include "stores/redis/tls.h"
 
 namespace holdfast::redis {
-
-struct Scripts;
 
 struct StoreConfig {
   StoreConfig(Options chosen, std::shared_ptr<TlsContext> trust, std::string self)
@@ -31,9 +30,9 @@ struct StoreConfig {
   const std::shared_ptr<TlsContext> tls;  // null: without
   const Naming naming;
   const std::string client;
-  const std::string place;                            // for people
-  const std::string name;                             // the same, as a URL; holds no secret
-  std::shared_ptr<const Scripts> fixed_scripts = {};  // in the place of ours: core/fixed_now.h
+  const std::string place;               // for people
+  const std::string name;                // the same, as a URL; holds no secret
+  std::optional<Micros> fixed_now = {};  // in the place of the server's: core/fixed_now.h
 
  private:
   std::string name_of() const {

@@ -9,8 +9,9 @@
 #include "core/url_parameters.h"
 #include "holdfast/redis.h"
 #include "stores/redis/fence.lua.h"
-#include "stores/redis/libhiredis.h"
-#include "stores/redis/openssl.h"
+#include "stores/redis/findings.h"
+#include "stores/redis/protocol.h"
+#include "stores/redis/tls.h"
 
 namespace holdfast::redis {
 namespace {
@@ -32,16 +33,6 @@ constexpr core::TextParameter<Options> text_parameters[] = {{"prefix", &Options:
                                                             {"cacert", &Options::cacert},
                                                             {"cert", &Options::cert},
                                                             {"key", &Options::key}};
-
-std::vector<std::string_view> finding_topics() {
-  return {"redis.account",         "redis.append-errors",  "redis.appendfsync", "redis.appendonly",
-          "redis.client-eviction", "redis.cluster",        "redis.connections", "redis.evicted",
-          "redis.eviction",        "redis.identity",       "redis.kind",        "redis.known-holes",
-          "redis.layout",          "redis.memory",         "redis.no-password", "redis.other-keys",
-          "redis.replica",         "redis.replicas",       "redis.restarted",   "redis.rewrite-errors",
-          "redis.rights",          "redis.rights-of-jobs", "redis.sentinel",    "redis.tls",
-          "redis.unseen"};
-}
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 

@@ -19,8 +19,8 @@ constexpr const char* too_many = "raise maxclients, or run fewer clients";
 constexpr const char* no_cluster = "use a server that is not in a Cluster";
 constexpr const char* in_cluster = "the server is part of a Redis Cluster, which is not supported";
 
-// In each case the server has looked at the command and not begun it, or the script has told us that it had
-// not written anything yet (lua/apply.lua).
+// In each case the server refused the command before it began, or the script reports that it had not written
+// anything yet (`error_reply` in leases.lua).
 constexpr Meaning meanings[] = {
     {"LOADING", Errc::unavailable, "the server is still loading its data", "try again later"},
     {"BUSY", Errc::unavailable, "another client's script is running for a long time",
@@ -98,7 +98,9 @@ bool denies_key(std::string_view from_server) {
 Error login_error(std::string_view from_server, const StoreConfig& config) {
   const std::string begin = printable(config.place) + ": ";
   if (from_server.starts_with("ERR unknown command"))
-    return {Errc::refused, begin + "the server does not know AUTH; is it a Redis server?"};
+    return {Errc::refused, begin +
+                               "cannot log in: the server does not know AUTH, so it is probably not a Redis "
+                               "server; check host and port"};
   if (from_server.starts_with("ERR AUTH") || from_server.starts_with("ERR Client sent AUTH"))
     return {Errc::refused, begin + "the default user has no password there; write redis://host without one"};
   for (const Meaning& m : meanings) {
@@ -112,7 +114,7 @@ Error login_error(std::string_view from_server, const StoreConfig& config) {
 
 Error no_lease(std::string_view key, std::string_view what, const StoreConfig& config) {
   const std::string begin =
-      "cannot lease the key \"" + printable(config.naming.prefix()) + printable(key) + "\": ";
+      "cannot lease the key \"" + printable(config.naming.prefix) + printable(key) + "\": ";
   if (what == "name")
     return {Errc::refused, begin + "keys that start with holdfast: are reserved; use another key"};
   if (what == "string without an expiry")
@@ -125,9 +127,26 @@ Error no_lease(std::string_view key, std::string_view what, const StoreConfig& c
 }
 
 Error companion_overwritten(std::string_view key, std::string_view name, const StoreConfig& config) {
-  return {Errc::refused, "cannot lease the key \"" + printable(config.naming.prefix()) + printable(key) +
+  return {Errc::refused, "cannot lease the key \"" + printable(config.naming.prefix) + printable(key) +
                              "\": another program has written to \"" + printable(name) +
                              "\"; delete that, or use another key"};
+}
+
+Error not_understood() {
+  return {Errc::in_doubt,
+          "unexpected reply from the server: it is not what Holdfast's scripts return; check that the URL "
+          "leads to Redis itself, without a proxy that changes replies"};
+}
+
+Error clock_jumped() {
+  return {Errc::unavailable,
+          "the server's clock jumped during each of several attempts; check its time synchronisation, then "
+          "try again"};
+}
+
+Answer checked(Answer answer, const StoreConfig& config, Errc otherwise) {
+  if (answer.is_error()) throw_failure(to_error(answer.text(), config, otherwise));
+  return answer;
 }
 
 Error wrong_protocol(std::string_view first, const StoreConfig& config) {

@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 
 constexpr Millis patience = 1s;
 constexpr Millis longest_pause = 5s;
-constexpr Millis longest_silence = 3s;  // then it is asked for a sign of life
-constexpr Millis answer_limit = 2s;     // and has so long for it
+constexpr Millis longest_silence = 3s;  // then the server is asked whether it is still there
+constexpr Millis answer_limit = 2s;     // and has so long to answer
 
 void arm(int timer, Millis pause) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(pause);
@@ -46,27 +46,26 @@ RedisListener::RedisListener(std::shared_ptr<const StoreConfig> config)
   connect();
 }
 
-void RedisListener::subscribe(Wire& wire, Instant until) const {
-  wire.command(2).word("SUBSCRIBE").word("holdfast:bell:", config_->client);
-  wire.send(until);
+void RedisListener::subscribe(Connection& connection, Instant until) const {
+  connection.command(2).word("SUBSCRIBE").word("holdfast:bell:", config_->client);
+  connection.send(until);
 }
 
 void RedisListener::connect() noexcept {
   disconnect();
   try {
     const Instant until = BootClock::now() + patience;
-    auto wire = std::make_unique<Wire>(config_, until, false);
-    subscribe(*wire, until);
-    wire->check_welcome(until);
-    const Answer subscribed = wire->receive(until);
-    if (subscribed->is_error()) throw_failure(to_error(subscribed->text(), *config_));
-    wire_ = std::move(wire);
-    watch(events_.get(), wire_->fd());
+    auto connection = std::make_unique<Connection>(config_, until, false);
+    subscribe(*connection, until);
+    connection->check_login(until);
+    checked(connection->receive(until), *config_);
+    connection_ = std::move(connection);
+    watch(events_.get(), connection_->fd());
     failures_ = 0;
-    asked_ = false;
+    checking_ = false;
     arm(timer_.get(), longest_silence);
   } catch (const std::exception&) {
-    // Waiters look now and then without being notified.
+    // Waiters poll meanwhile.
     failures_ = std::min(failures_ + 1, 10);
     arm(timer_.get(), std::min(Millis(100 << failures_), longest_pause));
   }
@@ -74,22 +73,22 @@ void RedisListener::connect() noexcept {
 
 // Before it is closed: a child after fork() may have it open still, and then it would be watched on.
 void RedisListener::disconnect() noexcept {
-  if (wire_) epoll_ctl(events_.get(), EPOLL_CTL_DEL, wire_->fd(), nullptr);
-  wire_.reset();
+  if (connection_) epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection_->fd(), nullptr);
+  connection_.reset();
 }
 
 Result<std::vector<std::string>> RedisListener::ready() {
   const bool time_is_over = is_over(timer_.get());
-  if (wire_) {
+  if (connection_) {
     try {
       std::vector<std::string> keys;
       if (take(keys)) {
-        asked_ = false;
+        checking_ = false;
         arm(timer_.get(), longest_silence);
       } else if (time_is_over) {
-        ask_for_life();
+        check_alive();
       }
-      // Where no key rang, not everybody needs to look.
+      // No key: no waiter needs to check its own.
       return keys.empty() ? std::vector<std::string>{""} : keys;
     } catch (const std::exception&) {
       // Broken, or silent for too long.
@@ -100,20 +99,20 @@ Result<std::vector<std::string>> RedisListener::ready() {
 }
 
 bool RedisListener::take(std::vector<std::string>& keys) {
-  bool heard = false;
-  while (const auto answer = wire_->take()) {
-    heard = true;
-    const Value message = **answer;
+  bool received = false;
+  while (const auto answer = connection_->take()) {
+    received = true;
+    const Value& message = *answer;
     if (message.size() == 3 && message[0].text() == "message") keys.emplace_back(message[2].text());
   }
-  return heard;
+  return received;
 }
 
-void RedisListener::ask_for_life() {
-  if (asked_)
+void RedisListener::check_alive() {
+  if (checking_)
     throw_failure({Errc::unavailable, "timed out: the server does not answer on the listening connection"});
-  subscribe(*wire_, BootClock::now() + patience);
-  asked_ = true;
+  subscribe(*connection_, BootClock::now() + patience);
+  checking_ = true;
   arm(timer_.get(), answer_limit);
 }
 

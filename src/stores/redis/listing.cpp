@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the store tells people: its rows.  Nothing here writes, and each question is small.
-#include <system_error>
-
+// What people read: rows and traits.  Nothing here writes, and each request is small.
 #include "base/time.h"
+#include "core/findings.h"
 #include "stores/redis/fault.h"
-#include "stores/redis/index.h"
-#include "stores/redis/keys.h"
-#include "stores/redis/script.h"
+#include "stores/redis/findings.h"
 #include "stores/redis/store_connection.h"
 
 namespace holdfast::redis {
@@ -14,20 +11,20 @@ namespace {
 
 constexpr std::size_t page_size = 200;
 
-// Calls `with(keys)` for each page of what the query asks for, until that says it has enough.
+// Calls `with(keys)` for each page of keys that the query is about, until that returns false.
 template <class With>
-void for_each_page(Link& link, const Query& query, Instant until, With with) {
+void for_each_page(Session& session, const Query& query, Instant until, With with) {
   if (query.exact) {  // also one that only others know
     if (query.prefix > query.after) with(std::vector<std::string>{std::string(query.prefix)});
     return;
   }
-  // Who waits for a key is told without looking at keys that nobody has or waits for.
+  // The index of held keys has also those that somebody waits for.
   const bool free = query.free && query.what == Query::What::leases;
-  const Naming& naming = link.config().naming;
-  const std::string& index = free ? naming.index() : naming.held();
+  const Naming& naming = session.config().naming;
+  const std::string& index = free ? naming.index : naming.held;
   std::string after(query.after);
   while (true) {
-    const auto keys = keys_of_index(link, {index, query.prefix, after, page_size}, until);
+    const auto keys = read_index(session, {index, query.prefix, after, page_size}, until);
     if (keys.empty() || !with(keys) || keys.size() < page_size) return;
     after = keys.back();
   }
@@ -39,7 +36,7 @@ LeaseRow lease_row(std::string key, const Value& row) {
   return {.key = std::move(key),
           .owner = std::string(owner.empty() ? named : owner),
           .token = Token{static_cast<std::uint64_t>(row[2].number())},
-          .remaining = left < 0 ? Millis(never) : Millis(left),
+          .remaining = ttl_of(left),
           .ttl = ttl < 0 ? std::nullopt : std::optional(Millis(ttl)),
           .since = moment_or_none(Micros(row[4].number())),
           .note = std::string(about.substr(std::min<std::size_t>(1, about.size()))),
@@ -64,49 +61,69 @@ LogRow log_row(const Value& fields) {
 
 }  // namespace
 
+std::vector<std::string> read_index(Session& session, const IndexRange& range, Instant until) {
+  const std::string prefix(range.prefix);
+  const bool goes_on = !range.after.empty() && range.after >= range.prefix;
+  const std::string from = goes_on ? "(" + std::string(range.after) : "[" + prefix;
+  // No key continues with this byte, which UTF-8 does not have.
+  const std::string to = prefix.empty() ? "+" : "(" + prefix + "\xff";
+  const Answer answer = session.ready(until).call(until, "ZRANGEBYLEX", range.index, from, to, "LIMIT", "0",
+                                                  std::to_string(range.limit));
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < answer.size(); ++i) keys.emplace_back(answer[i].text());
+  return keys;
+}
+
+Result<Traits> RedisStoreConnection::examine(Instant until) {
+  return guarded([&]() -> Result<Traits> {
+    const ServerInfo info(session_.ready(until).call(until, "INFO").text());
+    Traits traits{.name = "redis",
+                  .resolution = Millis(1),
+                  .push = true,
+                  .fair = true,
+                  .tidies = true,
+                  .grade = Grade::C};
+    traits.findings = findings_of(info, session_.config());
+    traits.grade = core::grade_of(Grade::C, traits.findings);
+    return traits;
+  });
+}
+
 Result<Page> RedisStoreConnection::list(const Query& query, Instant until) {
-  Page page;
-  try {
+  return guarded([&]() -> Result<Page> {
+    Page page;
     switch (query.what) {
       case Query::What::leases: list_leases(query, page, until); break;
       case Query::What::places: list_places(query, page, until); break;
       case Query::What::log: list_log(query, page, until); break;
     }
-  } catch (const Failure& failure) {
-    return failure.error();
-  } catch (const std::system_error& e) {
-    return Error{Errc::unavailable, e.what()};
-  }
-  return page;
+    return page;
+  });
 }
 
 void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant until) {
-  const Naming& naming = link_.config().naming;
+  const Naming& naming = session_.config().naming;
   if (query.exact && naming.reserved(query.prefix))
-    throw_failure(no_lease(query.prefix, "name", link_.config()));
+    throw_failure(no_lease(query.prefix, "name", session_.config()));
   const bool all = query.free || query.exact;
-  for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
+  for_each_page(session_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
-        const LeaseNames names(naming, key);
-        names.add_lease(command);
-        names.add(command, Beside::facts);
-        names.add(command, Beside::places);
+        LeaseNames(naming, key).add_lease(command).add(command, Beside::facts).add(command, Beside::places);
       }
       command.number(all ? 1 : 0);
     };
-    const Answer rows =
-        run(link_.ready(until), scripts_of(link_.config()).leases, 3 * keys.size(), 1, add, until);
-    if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
+    const Answer rows = checked(session_.ready(until).run(Lua::list_leases, 3 * keys.size(), 1, add, until),
+                                session_.config());
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
-      const Value row = (*rows)[i];
+      const Value row = rows[i];
       if (row.size() == 0) continue;
-      // Whoever asks for this one key must not take it for a lease, nor wait for its end.
+      // A caller that reads only this key must not take it for a lease, nor wait for its end.
       if (query.exact && row[7].text() == "companion")
-        throw_failure(
-            companion_overwritten(keys[i], LeaseNames(naming, keys[i]).text(Beside::facts), link_.config()));
+        throw_failure(companion_overwritten(keys[i], LeaseNames(naming, keys[i]).text(Beside::facts),
+                                            session_.config()));
       if (query.exact && !row[7].text().empty())
-        throw_failure(no_lease(keys[i], row[7].text(), link_.config()));
+        throw_failure(no_lease(keys[i], row[7].text(), session_.config()));
       LeaseRow lease = lease_row(keys[i], row);
       // Places that have run out may be all that there is in a queue.
       if (all || !lease.owner.empty() || lease.waiting > 0) page.leases.push_back(std::move(lease));
@@ -116,28 +133,26 @@ void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant u
 }
 
 void RedisStoreConnection::list_places(const Query& query, Page& page, Instant until) {
-  const Naming& naming = link_.config().naming;
-  for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
+  const Naming& naming = session_.config().naming;
+  for_each_page(session_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
-        const LeaseNames names(naming, key);
-        names.add(command, Beside::facts);
-        names.add(command, Beside::queue);
-        names.add(command, Beside::places);
+        LeaseNames(naming, key)
+            .add(command, Beside::facts)
+            .add(command, Beside::queue)
+            .add(command, Beside::places);
       }
       command.number(query.limit - page.places.size());
     };
-    const Answer rows =
-        run(link_.ready(until), scripts_of(link_.config()).places, 3 * keys.size(), 1, add, until);
-    if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
-    for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
-      const auto key = static_cast<std::size_t>((*rows)[i].number());
-      if (key >= keys.size())
-        throw_failure({Errc::unavailable, "unexpected reply from the server; is it a Redis server?"});
+    const Answer rows = checked(session_.ready(until).run(Lua::list_places, 3 * keys.size(), 1, add, until),
+                                session_.config());
+    for (std::size_t i = 0; i + 3 < rows.size(); i += 4) {
+      const auto key = static_cast<std::size_t>(rows[i].number());
+      if (key >= keys.size()) throw_failure(not_understood());
       page.places.push_back({.key = keys[key],
-                             .client = std::string((*rows)[i + 1].text()),
-                             .owner = std::string((*rows)[i + 2].text()),
-                             .remaining = Millis((*rows)[i + 3].number())});
+                             .client = std::string(rows[i + 1].text()),
+                             .owner = std::string(rows[i + 2].text()),
+                             .remaining = Millis(rows[i + 3].number())});
     }
     return page.places.size() < query.limit;
   });
@@ -147,24 +162,15 @@ void RedisStoreConnection::list_places(const Query& query, Page& page, Instant u
 void RedisStoreConnection::list_log(const Query& query, Page& page, Instant until) {
   std::string newest = "+";
   while (page.log.size() < query.limit) {
-    Wire& wire = link_.ready(until);
-    wire.command(6)
-        .word("XREVRANGE")
-        .word(link_.config().naming.log())
-        .word(newest)
-        .word("-")
-        .word("COUNT")
-        .number(page_size);
-    wire.send(until);
-    const Answer entries = wire.receive(until);
-    if (entries->is_error()) throw_failure(to_error(entries->text(), link_.config()));
-    for (std::size_t i = 0; i < entries->size() && page.log.size() < query.limit; ++i) {
-      LogRow row = log_row((*entries)[i][1]);
+    const Answer entries = session_.ready(until).call(until, "XREVRANGE", session_.config().naming.log,
+                                                      newest, "-", "COUNT", std::to_string(page_size));
+    for (std::size_t i = 0; i < entries.size() && page.log.size() < query.limit; ++i) {
+      LogRow row = log_row(entries[i][1]);
       const bool wanted = query.exact ? row.key == query.prefix : row.key.starts_with(query.prefix);
       if (wanted) page.log.push_back(std::move(row));
     }
-    if (entries->size() < page_size) return;
-    newest = "(" + std::string((*entries)[entries->size() - 1][0].text());
+    if (entries.size() < page_size) return;
+    newest = "(" + std::string(entries[entries.size() - 1][0].text());
   }
 }
 

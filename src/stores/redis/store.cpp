@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
-#include <system_error>
 
 #include "base/random.h"
 #include "base/text.h"
 #include "core/fixed_now.h"
 #include "stores/redis/admin.h"
 #include "stores/redis/descriptor.h"
-#include "stores/redis/engine.h"
-#include "stores/redis/libhiredis.h"
-#include "stores/redis/openssl.h"
-#include "stores/redis/script.h"
+#include "stores/redis/fault.h"
+#include "stores/redis/jobs.h"
 #include "stores/redis/store_connection.h"
 
 namespace holdfast::redis {
@@ -23,23 +20,15 @@ class RedisStore final : public Store, public core::FixedNow {
       : config_(std::make_shared<const StoreConfig>(std::move(options), std::move(tls), random_hex(16))) {}
 
   Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
-    try {
+    return guarded([&]() -> Result<std::unique_ptr<StoreConnection>> {
       return std::unique_ptr<StoreConnection>(std::make_unique<RedisStoreConnection>(config_, until));
-    } catch (const Failure& failure) {
-      return failure.error();
-    } catch (const std::system_error& e) {
-      return Error{Errc::unavailable, e.what()};
-    }
+    });
   }
 
   Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
-    try {
+    return guarded([&]() -> Result<std::unique_ptr<JobEngine>> {
       return std::unique_ptr<JobEngine>(std::make_unique<RedisEngine>(config_, until));
-    } catch (const Failure& failure) {
-      return failure.error();
-    } catch (const std::system_error& e) {
-      return Error{Errc::unavailable, e.what()};
-    }
+    });
   }
 
   JobKeyForm job_key_form() const noexcept override {
@@ -63,7 +52,7 @@ class RedisStore final : public Store, public core::FixedNow {
 
   void fix_now(Micros now) override {
     auto fixed = std::make_shared<StoreConfig>(config_->options, config_->tls, config_->client);
-    fixed->fixed_scripts = scripts_at(config_->options.layout, now);
+    fixed->fixed_now = now;
     config_ = std::move(fixed);
   }
   Micros tick() const override { return Millis(1); }
@@ -100,7 +89,7 @@ Status check(const Options& o) {
 Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check(options); !s) return std::move(s).error();
   if (Status s = load_libhiredis(); !s) return std::move(s).error();
-  if (Status s = options.tls ? load_libssl() : load_libcrypto(); !s) return std::move(s).error();
+  if (Status s = options.tls ? load_openssl() : Status{}; !s) return std::move(s).error();
   std::shared_ptr<TlsContext> tls = options.tls ? std::make_shared<TlsContext>(options) : nullptr;
   return std::shared_ptr<Store>(std::make_shared<RedisStore>(std::move(options), std::move(tls)));
 }

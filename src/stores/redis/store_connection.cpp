@@ -9,7 +9,6 @@
 #include "stores/redis/fault.h"
 #include "stores/redis/keys.h"
 #include "stores/redis/listener.h"
-#include "stores/redis/script.h"
 
 namespace holdfast::redis {
 namespace {
@@ -19,7 +18,7 @@ constexpr std::size_t most_at_once = 512;
 
 constexpr std::size_t shared_keys = 5, keys_each = 4, shared_words = 3, words_each = 6;
 
-// As lua/rule.lua has them, behind those of Verdict.
+// As leases.lua has them, behind those of Verdict.
 constexpr std::int64_t too_late = 4, foreign = 5, companion_is_foreign = 6;
 
 char letter(const Request& r) {
@@ -56,7 +55,7 @@ class KeyDenied final : public Failure {
   using Failure::Failure;
 };
 
-// One answer of lua/apply.lua: now verdict token remaining ahead holder.
+// One answer of `apply` in leases.lua: now verdict token remaining ahead holder.
 struct Line {
   explicit Line(std::string_view text) : rest(text) {}
   std::int64_t number() {
@@ -96,10 +95,9 @@ void RedisStoreConnection::apply_some(std::span<const Request> requests, std::sp
                                       Instant until, bool& applied) {
   Numbers late;
   try {
-    late = ask(requests, replies, nullptr, until);
+    late = send_batch(requests, replies, nullptr, until);
   } catch (const KeyDenied& denied) {
-    // The server looks at all keys before it begins.  Halved until the one that the user may not have is
-    // alone.
+    // The server checks all keys before it begins.  Halved until the one that the user may not have is alone.
     if (requests.size() == 1) {
       replies[0].error = denied.error();
       return;
@@ -112,59 +110,49 @@ void RedisStoreConnection::apply_some(std::span<const Request> requests, std::sp
   // The server's clock was not where we thought; by now we know better.
   for (int again = 0; again < 3 && !late.empty(); ++again) {
     applied = applied || late.size() < requests.size();
-    late = ask(requests, replies, &late, until);
+    late = send_batch(requests, replies, &late, until);
   }
-  if (!late.empty())
-    throw_failure(
-        {Errc::unavailable,
-         "the server's clock jumped during each of several attempts; check its time synchronisation, then "
-         "try again"});
+  if (!late.empty()) throw_failure(clock_jumped());
   applied = true;
 }
 
-// Sends the requests (`which` of them, or all), and says which of them were not looked at: the first came too
-// late for the server's clock.
-RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request> requests,
-                                                        std::span<Reply> replies, const Numbers* which,
-                                                        Instant until) {
-  const StoreConfig& config = link_.config();
-  Wire& wire = link_.ready(until);
+RedisStoreConnection::Numbers RedisStoreConnection::send_batch(std::span<const Request> requests,
+                                                               std::span<Reply> replies, const Numbers* which,
+                                                               Instant until) {
+  const StoreConfig& config = session_.config();
+  const Naming& naming = config.naming;
+  Connection& connection = session_.ready(until);
   const std::size_t n = which ? which->size() : requests.size();
   const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
-  link_.look_at_clock(until);
+  const Micros void_after = session_.void_after(until);
   const Instant sent = BootClock::now();
-  const Micros void_after = link_.offset().at_least(until);
   const auto add = [&](Command& command) {
-    command.word(config.naming.kept()).word(config.naming.index());
-    command.word(config.naming.held()).word(config.naming.purged()).word(config.naming.log());
-    for (std::size_t i = 0; i < n; ++i)
-      LeaseNames(config.naming, requests[number_of(i)].key.text).add_all(command);
-    command.word(config.client).number(void_after.count());
-    command.number(config.naming.prefix().size());
+    command.words(naming.kept, naming.index, naming.held, naming.purged, naming.log);
+    for (std::size_t i = 0; i < n; ++i) LeaseNames(naming, requests[number_of(i)].key.text).add_all(command);
+    command.word(config.client).number(void_after.count()).number(naming.prefix.size());
     for (std::size_t i = 0; i < n; ++i) {
       const Request& r = requests[number_of(i)];
-      add_request(command, r, config.naming.reserved(r.key.text));
+      add_request(command, r, naming.reserved(r.key.text));
     }
   };
-  const Answer answer = run(wire, scripts_of(link_.config()).apply, shared_keys + keys_each * n,
-                            shared_words + words_each * n, add, until);
-  if (answer->is_error()) {
-    Error error = to_error(answer->text(), config, Errc::in_doubt);
-    if (denies_key(answer->text())) throw KeyDenied(std::move(error));
+  const Answer answer =
+      connection.run(Lua::apply, shared_keys + keys_each * n, shared_words + words_each * n, add, until);
+  if (answer.is_error()) {
+    Error error = to_error(answer.text(), config, Errc::in_doubt);
+    if (denies_key(answer.text())) throw KeyDenied(std::move(error));
     throw_failure(std::move(error));
   }
   const Instant received = BootClock::now();
-  const Value lines = *answer;
-  if (n > 1 && lines.size() != n) throw_failure(not_understood());
+  if (n > 1 && answer.size() != n) throw_failure(not_understood());
 
   Numbers late;
   for (std::size_t i = 0; i < n; ++i) {
     const Request& r = requests[number_of(i)];
     Reply& reply = replies[number_of(i)];
     reply.error.reset();
-    Line line(n == 1 ? lines.text() : lines[i].text());
+    Line line(n == 1 ? answer.text() : answer[i].text());
     const Micros now(line.number());  // of all the same
-    if (i == 0) link_.learn(sent, received, now);
+    if (i == 0) session_.learn(sent, received, now);
     const std::int64_t verdict = line.number();
     reply.verdict = static_cast<Verdict>(verdict);
     reply.token = Token{static_cast<std::uint64_t>(line.number())};
@@ -173,7 +161,7 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
     reply.owner = reply.verdict == Verdict::granted ? r.owner.text : line.rest;
     if (verdict == too_late) late.push_back(number_of(i));
     if (verdict == foreign) {
-      // Whoever held the key has lost it; others are told why it cannot be had.
+      // Whoever held the key has lost it; others get an error that says why it cannot be leased.
       if (r.verb == Verb::renew || r.verb == Verb::release)
         reply = lost_to(line.rest);
       else
@@ -186,23 +174,8 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
   return late;
 }
 
-Result<Traits> RedisStoreConnection::examine(Instant until) {
-  try {
-    Wire& wire = link_.ready(until);
-    wire.command(1).word("INFO");
-    wire.send(until);
-    const Answer info = wire.receive(until);
-    if (info->is_error()) throw_failure(to_error(info->text(), link_.config()));
-    return traits_of(ServerInfo(info->text()), link_.config());
-  } catch (const Failure& failure) {
-    return failure.error();
-  } catch (const std::system_error& e) {
-    return Error{Errc::unavailable, e.what()};
-  }
-}
-
 std::unique_ptr<StoreListener> RedisStoreConnection::listener() {
-  return std::make_unique<RedisListener>(link_.shared_config());
+  return std::make_unique<RedisListener>(session_.shared_config());
 }
 
 }  // namespace holdfast::redis

@@ -2,17 +2,72 @@
 #include "stores/redis/tls.h"
 
 #include <arpa/inet.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <array>
 #include <climits>
 
+#include "base/driver.h"
 #include "base/text.h"
-#include "stores/redis/openssl.h"
 
 namespace holdfast::redis {
 namespace {
 
-// The last of OpenSSL's reasons, and the queue is empty again.
+// The functions that are used.
+// clang-format off
+#define HOLDFAST_LIBCRYPTO(FUNCTION) \
+  FUNCTION(BIO_ctrl) \
+  FUNCTION(BIO_ctrl_pending) \
+  FUNCTION(BIO_free) \
+  FUNCTION(BIO_new) \
+  FUNCTION(BIO_read) \
+  FUNCTION(BIO_s_mem) \
+  FUNCTION(BIO_write) \
+  FUNCTION(ERR_clear_error) \
+  FUNCTION(ERR_peek_last_error) \
+  FUNCTION(ERR_reason_error_string) \
+  FUNCTION(X509_VERIFY_PARAM_set1_ip_asc) \
+  FUNCTION(X509_verify_cert_error_string)
+#define HOLDFAST_LIBSSL(FUNCTION) \
+  FUNCTION(OPENSSL_init_ssl) \
+  FUNCTION(SSL_CTX_check_private_key) \
+  FUNCTION(SSL_CTX_ctrl) \
+  FUNCTION(SSL_CTX_free) \
+  FUNCTION(SSL_CTX_load_verify_locations) \
+  FUNCTION(SSL_CTX_new) \
+  FUNCTION(SSL_CTX_set_default_verify_paths) \
+  FUNCTION(SSL_CTX_set_verify) \
+  FUNCTION(SSL_CTX_up_ref) \
+  FUNCTION(SSL_CTX_use_PrivateKey_file) \
+  FUNCTION(SSL_CTX_use_certificate_chain_file) \
+  FUNCTION(SSL_ctrl) \
+  FUNCTION(SSL_do_handshake) \
+  FUNCTION(SSL_free) \
+  FUNCTION(SSL_get0_param) \
+  FUNCTION(SSL_get_error) \
+  FUNCTION(SSL_get_rbio) \
+  FUNCTION(SSL_get_verify_result) \
+  FUNCTION(SSL_get_wbio) \
+  FUNCTION(SSL_new) \
+  FUNCTION(SSL_read) \
+  FUNCTION(SSL_set1_host) \
+  FUNCTION(SSL_set_bio) \
+  FUNCTION(SSL_set_connect_state) \
+  FUNCTION(SSL_write) \
+  FUNCTION(TLS_client_method)
+// clang-format on
+
+// These hide OpenSSL's own names: a call, also one inside a macro of OpenSSL's, reads as it always does, and
+// goes to what was loaded.
+#define HOLDFAST_DEFINE(name) decltype(&::name) name = nullptr;
+HOLDFAST_LIBCRYPTO(HOLDFAST_DEFINE)
+HOLDFAST_LIBSSL(HOLDFAST_DEFINE)
+#undef HOLDFAST_DEFINE
+
+// The last of OpenSSL's reasons; empties its queue of errors.
 std::string reason() {
   const unsigned long code = ERR_peek_last_error();
   const char* const text = ERR_reason_error_string(code);
@@ -47,6 +102,15 @@ void read_files(SSL_CTX* context, const std::string& cacert, const std::string& 
 
 }  // namespace
 
+Status load_openssl() {
+#define HOLDFAST_FIND(name) {#name, &name},
+  static Driver crypto(libcrypto_soname, "libssl3", {HOLDFAST_LIBCRYPTO(HOLDFAST_FIND)});
+  static Driver ssl("libssl.so.3", "libssl3", {HOLDFAST_LIBSSL(HOLDFAST_FIND)});
+#undef HOLDFAST_FIND
+  if (Status s = crypto.load(); !s) return s;
+  return ssl.load();
+}
+
 TlsContext::TlsContext(const Options& options)
     : cacert_(options.cacert), cert_(options.cert), key_(options.key) {}
 
@@ -57,7 +121,7 @@ TlsContext::~TlsContext() {
 ssl_ctx_st* TlsContext::get() {
   const std::lock_guard lock(mutex_);
   if (context_ != nullptr) return context_;
-  load_libssl().value();
+  load_openssl().value();
   // A client may live in a static object, and be used after main(): OpenSSL must not be gone by then.
   OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
   ERR_clear_error();
@@ -94,7 +158,7 @@ Tls::Tls(TlsContext& context, const std::string& host) : host_(host), ssl_(SSL_n
   }
 }
 
-// Without a goodbye: after a fork() the connection may be somebody else's.
+// Sends no close_notify: after a fork() the connection may belong to another process.
 Tls::~Tls() { SSL_free(ssl_); }
 
 void Tls::take(std::string_view received) {

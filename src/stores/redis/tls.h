@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tls.h - TLS between memory and memory: whoever has the socket carries the bytes.
+// tls.h - TLS between memory and memory, with OpenSSL: the caller has the socket and moves the bytes.
 //
 // OpenSSL does no I/O of its own here: so no SIGPIPE, one place that waits, and nothing that was decrypted
 // can stay behind where poll() does not see it.
@@ -15,6 +15,11 @@ struct ssl_ctx_st;
 struct ssl_st;
 
 namespace holdfast::redis {
+
+// OpenSSL is loaded when it is first needed.  REQUIRES: before any other use of this.  Any thread may call
+// it.
+Status load_openssl();
+inline constexpr const char* libcrypto_soname = "libcrypto.so.3";
 
 // Whom to trust and who we are; read from the files once, at the first connection.  Any thread.
 class TlsContext {
@@ -46,7 +51,7 @@ class Tls {
   bool shake_hands(std::string_view received, std::string& to_send);
 
   void encrypt(std::string_view plain, std::string& to_send);
-  // False: the server has said goodbye.
+  // False: the server has closed the connection.
   bool decrypt(std::string_view received, std::string& plain);
 
  private:

@@ -29,6 +29,15 @@ constexpr int hurry = 4;      // times as long: wait for the lock as long as the
 
 constexpr std::size_t dead_per_turn = 16;
 
+// Behind `statements`, with what is said in schema.sql about each.
+void add_statements(const std::string& script, std::vector<std::string>& statements) {
+  std::size_t from = 0;
+  for (std::size_t end = script.find(";\n", from); end != std::string::npos; end = script.find(";\n", from)) {
+    statements.push_back(script.substr(from, end + 1 - from));
+    from = std::min(script.find_first_not_of('\n', end + 1), script.size());
+  }
+}
+
 }  // namespace
 
 // -- sweeping
@@ -137,17 +146,16 @@ void Upkeep::forget_the_dead() {
 
 // -- by hand
 
-// As they stand in schema.sql, with what is said there about them.
 std::vector<std::string> SqliteStoreAdmin::schema() const {
   std::vector<std::string> statements = {"PRAGMA application_id = " + std::to_string(application_id) + ";",
-                                         "PRAGMA user_version = " + std::to_string(schema_version) + ";",
-                                         "PRAGMA journal_mode = WAL;"};
-  const std::string script = tables_.expand(text(Sql::schema)) + "\n";
-  std::size_t from = 0;
-  for (std::size_t end = script.find(";\n", from); end != std::string::npos; end = script.find(";\n", from)) {
-    statements.push_back(script.substr(from, end + 1 - from));
-    from = std::min(script.find_first_not_of('\n', end + 1), script.size());
-  }
+                                         set_version(), "PRAGMA journal_mode = WAL;"};
+  add_statements(tables_.expand(text(Sql::schema)) + "\n", statements);
+  return statements;
+}
+
+std::vector<std::string> SqliteStoreAdmin::migration() const {
+  std::vector<std::string> statements = {set_version()};
+  add_statements(tables_.expand(text(Sql::migrate_3_locks)) + "\n", statements);
   return statements;
 }
 
@@ -159,7 +167,8 @@ Result<std::vector<std::string>> SqliteStoreAdmin::plan(Instant until) {
     Connection connection(make_file(path_, machine_, accepted_), tables_,
                           machine_);  // it is there: only looked at
     connection.set_end(until);
-    return is_prepared(connection) ? std::vector<std::string>{} : schema();
+    if (!is_prepared(connection)) return schema();
+    return connection.tables().ttl() ? std::vector<std::string>{} : migration();
   } catch (const Failure& failure) {
     return failure.error();
   }
@@ -169,6 +178,14 @@ Result<std::vector<std::string>> SqliteStoreAdmin::init(Instant until) {
   auto missing = plan(until);
   if (!missing || missing->empty()) return missing;
   if (auto made = store_->connect(until); !made) return std::move(made).error();
+  try {
+    Connection connection(make_file(path_, machine_, accepted_), tables_, machine_);
+    connection.set_end(until);
+    open_again(connection);
+    migrate_database(connection);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
   return missing;
 }
 

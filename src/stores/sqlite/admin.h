@@ -85,6 +85,7 @@ class SqliteStoreAdmin final : public StoreAdmin {
 
  private:
   std::vector<std::string> schema() const;
+  std::vector<std::string> migration() const;
 
   const std::shared_ptr<Store> store_;
   const std::string path_;

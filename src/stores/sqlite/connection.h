@@ -84,6 +84,8 @@ class Connection {
 
   const std::string& path() const noexcept { return path_; }
   const Tables& tables() const noexcept { return tables_; }
+  // Whether the lock table has them.  REQUIRES: no statement that speaks of them was run before.
+  void set_ttl(bool there) noexcept { tables_.set_ttl(there); }
   const Machine& machine() const noexcept { return machine_; }
   sqlite3* raw() const noexcept { return db_.get(); }
 
@@ -175,7 +177,7 @@ class Connection {
   }
 
   const std::string path_;
-  const Tables tables_;
+  Tables tables_;
   const Machine machine_;
   std::unique_ptr<sqlite3, Closer> db_;
   std::array<std::unique_ptr<sqlite3_stmt, Closer>, sql_count> statements_;

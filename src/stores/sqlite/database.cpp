@@ -55,7 +55,7 @@ Header read_header(const Connection& connection) {
   throw_failure({Errc::refused, path + why});
 }
 
-void require_ours(const std::string& path, std::uint32_t id, std::uint32_t version) {
+void require_ours(const std::string& path, std::uint32_t id, std::uint32_t user_version) {
   if (id != static_cast<std::uint32_t>(application_id)) {
     std::array<char, 16> hex;
     std::snprintf(hex.data(), hex.size(), "0x%08x", static_cast<unsigned>(id));
@@ -63,15 +63,12 @@ void require_ours(const std::string& path, std::uint32_t id, std::uint32_t versi
                 std::string(" is not a Holdfast database: it belongs to another program (application_id ") +
                     hex.data() + "), so nothing was changed; give another path");
   }
-  if (version > schema_version) {
-    refuse_file(path, " was written by a newer Holdfast (version " + std::to_string(version) +
-                          " of the tables; this Holdfast knows " + std::to_string(schema_version) +
-                          "), so nothing was changed; install the newer one");
-  }
-  if (version < schema_version) {
+  const core::TableVersion version = version_in(user_version);
+  if (version.too_new()) refuse_file(path, core::newer_tables(version.needs));
+  if (version.needs < core::first_table_version) {
     refuse_file(path, " was written by a Holdfast from before the first release (version " +
-                          std::to_string(version) + " of the tables; this Holdfast knows " +
-                          std::to_string(schema_version) +
+                          std::to_string(version.needs) + " of the tables; this Holdfast knows " +
+                          std::to_string(core::first_table_version) + " and later" +
                           "), so nothing was changed; move it away while no process uses it");
   }
 }
@@ -166,8 +163,11 @@ void make_tables(Connection& connection) {
   Transaction transaction(connection);
   require_ours(connection);  // somebody was faster, and perhaps not one of us
   if (has_our_tables(connection)) return;
-  connection.run_script("PRAGMA application_id = " + std::to_string(application_id));
-  connection.run_script("PRAGMA user_version = " + std::to_string(schema_version));
+  // In a file with another lock table an older Holdfast may still use that one.
+  if (!connection.run(Sql::first_object).next()) {
+    connection.run_script("PRAGMA application_id = " + std::to_string(application_id));
+    connection.run_script(set_version());
+  }
   connection.run_script(text(Sql::schema));
   transaction.commit();
 }
@@ -240,6 +240,10 @@ Header open_ours(Connection& connection) {
 
 }  // namespace
 
+std::string set_version() {
+  return "PRAGMA user_version = " + std::to_string(user_version_of(our_version)) + ";";
+}
+
 bool is_prepared(Connection& connection) {
   if (open_ours(connection).empty) return false;
   require_ours(connection);
@@ -273,6 +277,17 @@ void open_database(Connection& connection, const Presence& presence) {
     if (!of_this_boot(connection)) reboot(connection, presence);
   });
   check_files(connection.path());  // now that all of them are there
+}
+
+void migrate_database(Connection& connection) {
+  until_not_busy(connection, [&] {
+    Transaction transaction(connection);
+    require_ours(connection);
+    if (!has_our_tables(connection) || connection.tables().ttl()) return;  // somebody was faster
+    connection.run_script(set_version());
+    connection.run_script(text(Sql::migrate_3_locks));
+    transaction.commit();
+  });
 }
 
 void open_jobs(Connection& connection) {

@@ -3,7 +3,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "core/table_version.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/listener.h"
 
@@ -11,7 +13,11 @@ namespace holdfast::sqlite {
 
 // Tells our files from others'; in the file's header, so that `file` and the like could know it.
 inline constexpr std::int32_t application_id = 0x486F6C64;  // "Hold"
-inline constexpr std::int32_t schema_version = 2;
+// In the header too, as PRAGMA user_version.  0.1.0 compares the text of every table, so it does not open one
+// with a new column.
+inline constexpr core::TableVersion our_version = {.version = core::table_version, .needs = 3};
+// The statement that writes it there.
+std::string set_version();
 
 // Any number of processes may call this at once on a file that does not exist yet.
 //
@@ -19,12 +25,18 @@ inline constexpr std::int32_t schema_version = 2;
 //   ours, tables missing            they are made: another lock table in the same file
 //   ours, of another boot           all leases are void: freed, the tokens kept
 //   ours, of another time namespace Errc::refused: its times cannot be compared with ours
-//   ours, of another version        Errc::refused, untouched
+//   ours, of an older version       used as it is: migrate_database() adds what is new
+//   ours, of a version too new      Errc::refused, untouched
 //   anything else                   Errc::refused, untouched
 //
 // Throws Failure.  `presence` is only asked to forget those who lived before a reboot.
 // REQUIRES: the connection's `until` is set and the file exists.
 void open_database(Connection& connection, const Presence& presence);
+
+// Brings the tables to the version that we would make them in; does nothing if they have it.  Leases and jobs
+// stay, and connections that are open go on.
+// REQUIRES: open_again() has been called.
+void migrate_database(Connection& connection);
 
 // What jobs need beside it: their tables, made when missing, and commits that survive a power cut.
 // REQUIRES: open_database() has been called.

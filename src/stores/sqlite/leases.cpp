@@ -10,6 +10,14 @@ using core::Outcome;
 using core::Place;
 using core::Record;
 
+namespace {
+
+std::optional<std::int64_t> ttl_in(const Record& record) {
+  return record.ttl ? std::optional(record.ttl->count()) : std::nullopt;
+}
+
+}  // namespace
+
 bool is_token(std::int64_t number) noexcept {
   return number >= 0 && number < std::numeric_limits<std::int64_t>::max();
 }
@@ -48,11 +56,14 @@ std::vector<Place> Rows::queue(Key key) {
   return places;
 }
 
-void Rows::grant(Key key, OwnerView owner, End end, Token token) {
-  connection_.run(Sql::grant_key, key.text, owner.text, end, to_number(token)).finish();
+void Rows::grant(Key key, OwnerView owner, const Record& record) {
+  connection_.run(Sql::grant_key, key.text, owner.text, record.end, to_number(record.token), ttl_in(record))
+      .finish();
 }
 
-void Rows::set_end(Key key, End end) { connection_.run(Sql::set_end, key.text, end).finish(); }
+void Rows::set_end(Key key, const Record& record) {
+  connection_.run(Sql::set_end, key.text, record.end, ttl_in(record)).finish();
+}
 
 void Rows::free(Key key) { connection_.run(Sql::free_key, key.text).finish(); }
 
@@ -206,7 +217,7 @@ Reply Leases::acquire(const Request& r) {
   const std::vector<Place> queue = record.queue;
   Outcome outcome = judge(r, record, row.token == no_token ? rows_.purged_token() : no_token);
   if (again) {
-    rows_.set_end(r.key, record.end);
+    rows_.set_end(r.key, record);
     share(r, row);
   } else if (outcome.changed) {
     if (outcome.log && dead) outcome.log->reason = "its process was dead";
@@ -231,7 +242,7 @@ void Leases::drop_dead(const Request& r, std::vector<Place>& queue) {
 }
 
 void Leases::grant(const Request& r, const Record& record) {
-  rows_.grant(r.key, r.owner, record.end, record.token);
+  rows_.grant(r.key, r.owner, record);
   if (!is_plain(r)) {
     const std::string_view client = r.detached ? std::string_view{} : config_.presence.client();
     rows_.set_facts(r.key, record.token, {.client = client, .detached = r.detached, .note = r.note});
@@ -276,7 +287,7 @@ Reply Leases::renew(const Request& r) {
   Record record = row.record();
   const Outcome outcome = judge(r, record);
   if (outcome.changed) {
-    rows_.set_end(r.key, record.end);
+    rows_.set_end(r.key, record);
     share(r, row);
   }
   return outcome.reply;

@@ -49,8 +49,8 @@ class Rows {
   // Places that have not run out, first come first; who would hold the key is left out.
   std::vector<core::Place> queue(Key key);
 
-  void grant(Key key, OwnerView owner, End end, Token token);
-  void set_end(Key key, End end);
+  void grant(Key key, OwnerView owner, const core::Record& record);
+  void set_end(Key key, const core::Record& record);
   void free(Key key);
 
   struct Facts {

@@ -5,6 +5,8 @@
 -- by names that are made from it (tables.h).  boottime(), walltime(), in_time() and tell() are functions of ours
 -- (connection.h): whoever runs a statement by hand writes numbers instead.  Microseconds everywhere; `until` and
 -- locked_until are counted on boottime(), what ends in _at on walltime().
+--
+-- A line that ends in `-- with ttl` is left out where {locks} has no columns ttl_ms and ttl_until (migrate_3_locks).
 
 -- name: begin_writing
 -- Takes the write lock at once.  A transaction that only reads first may find, when it wants to write, that
@@ -26,14 +28,19 @@ ROLLBACK;
 -- that is not so, or when the caller's time is over.
 -- ?1 key  ?2 holder  ?3 ttl in microseconds, NULL: without end
 -- told: the token
-INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
-SELECT ?1, ?2, walltime(), boottime() + ?3, tell(max(walltime(), (SELECT purged_token + 1 FROM {state})))
+INSERT INTO {locks} (key, locked_by, locked_at, locked_until,
+                     ttl_ms, ttl_until,  -- with ttl
+                     sequence)
+SELECT ?1, ?2, walltime(), boottime() + ?3,
+       ?3 / 1000, boottime() + ?3,  -- with ttl
+       tell(max(walltime(), (SELECT purged_token + 1 FROM {state})))
  WHERE in_time()
    AND NOT EXISTS (SELECT 1 FROM {waiters} WHERE key = ?1)
 ON CONFLICT (key) DO UPDATE
    SET locked_by = excluded.locked_by,
        locked_at = excluded.locked_at,
        locked_until = excluded.locked_until,
+       ttl_ms = excluded.ttl_ms, ttl_until = excluded.ttl_until,  -- with ttl
        sequence = tell(max(sequence + 1, walltime()))
  WHERE locked_by IS NULL
    AND sequence BETWEEN 0 AND 9223372036854775806;
@@ -45,7 +52,12 @@ ON CONFLICT (key) DO UPDATE
 -- ?6 latest end
 -- told: the new end, the token
 UPDATE {locks}
-   SET locked_until = tell(
+   SET
+       ttl_ms = CASE WHEN ?5 THEN (min(locked_until + ?4, ?6) - boottime()) / 1000  -- with ttl
+                     WHEN locked_until < boottime() + ?4 THEN ?4 / 1000 ELSE ttl_ms END,  -- with ttl
+       ttl_until = CASE WHEN ?5 THEN min(locked_until + ?4, ?6)  -- with ttl
+                        WHEN locked_until < boottime() + ?4 THEN boottime() + ?4 ELSE ttl_until END,  -- with ttl
+       locked_until = tell(
          CASE WHEN ?5 THEN min(locked_until + ?4, ?6) ELSE max(locked_until, boottime() + ?4) END,
          sequence)
  WHERE key = ?1
@@ -83,19 +95,29 @@ SELECT purged_token FROM {state};
 
 -- name: grant_key
 -- Gives the key away, whatever the row says: the decision was made in the same transaction.
--- ?1 key  ?2 holder  ?3 end, NULL: without  ?4 token
-INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
-VALUES (?1, ?2, walltime(), ?3, ?4)
+-- ?1 key  ?2 holder  ?3 end, NULL: without  ?4 token  ?5 ttl in milliseconds, NULL: without end
+INSERT INTO {locks} (key, locked_by, locked_at, locked_until,
+                     ttl_ms, ttl_until,  -- with ttl
+                     sequence)
+VALUES (?1, ?2, walltime(), ?3,
+        ?5, ?3,  -- with ttl
+        ?4)
 ON CONFLICT (key) DO UPDATE
    SET locked_by = excluded.locked_by,
        locked_at = excluded.locked_at,
        locked_until = excluded.locked_until,
+       ttl_ms = excluded.ttl_ms, ttl_until = excluded.ttl_until,  -- with ttl
        sequence = excluded.sequence;
 
 -- name: set_end
 -- The holder acquires or renews what it has: same token, new end.
--- ?1 key  ?2 end, NULL: without
-UPDATE {locks} SET locked_until = ?2 WHERE key = ?1;
+-- ?1 key  ?2 end, NULL: without  ?3 ttl in milliseconds, NULL: without end, or the end stays
+UPDATE {locks}
+   SET
+       ttl_ms = CASE WHEN locked_until IS ?2 THEN ttl_ms ELSE ?3 END,  -- with ttl
+       ttl_until = CASE WHEN locked_until IS ?2 THEN ttl_until ELSE ?2 END,  -- with ttl
+       locked_until = ?2
+ WHERE key = ?1;
 
 -- name: free_key
 -- Frees the key, whoever holds it: the decision was made in the same transaction.
@@ -157,6 +179,7 @@ DELETE FROM {waiters} WHERE key = ?1 AND client = ?2;
 -- ?1 first key  ?2 behind this key  ?3 also those that were given back and that nobody waits for
 SELECT l.key, l.locked_by, l.locked_until, l.sequence, f.client, l.locked_at, f.note, f.detached,
        (SELECT count(*) FROM {waiters} AS w WHERE w.key = l.key AND w.until > boottime()) AS waiting
+     , CASE WHEN l.ttl_until = l.locked_until THEN l.ttl_ms END AS ttl_ms  -- with ttl
   FROM {locks} AS l
   LEFT JOIN {facts} AS f ON f.key = l.key AND f.token = l.sequence
  WHERE l.key >= ?1 AND l.key > ?2

@@ -43,6 +43,7 @@ void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
          .owner = row.owner,
          .token = row.token,
          .remaining = held ? core::remaining(row.end, connection_.boottime()) : Millis::zero(),
+         .ttl = held && !cursor.is_null(9) ? std::optional(Millis(cursor.number(9))) : std::nullopt,
          .since = moment_or_none(Micros(cursor.number(5))),
          .note = std::string(cursor.text(6)),
          .detached = cursor.number(7) != 0,

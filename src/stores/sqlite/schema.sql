@@ -3,8 +3,8 @@
 --
 -- {locks} is replaced by the name of the lock table that was asked for (`locks` unless told otherwise),
 -- {waiters}, {jobs} and the like by names that are made from it (tables.h).  boottime(), walltime(), this_boot()
--- and this_time_namespace() are functions of ours (connection.h).  `schema`, `jobs_schema` and `reboot` are
--- scripts of several statements; `holdfast init --dry-run` prints the first.
+-- and this_time_namespace() are functions of ours (connection.h).  `schema`, `jobs_schema`, `migrate_…` and `reboot`
+-- are scripts of several statements; `holdfast init --dry-run` prints the first, or the migrations that are due.
 
 -- name: schema
 -- The tables of one lock table.  {locks} is the one that is asked for (`locks` unless told otherwise); the
@@ -16,13 +16,16 @@
 -- What is locked.  A row outlives its lease, so that `sequence`, the fencing token, never restarts.
 --   locked_by     NULL: free
 --   locked_until  end of the lease; NULL: without end; of a free row: since when it is free
+--   ttl_ms        how long it was granted or renewed for; true only while ttl_until is locked_until, which a
+--                 Holdfast that does not know these columns changes alone
+-- Columns behind the comma that begins a line were added by a migration: ALTER TABLE writes them so.
 CREATE TABLE IF NOT EXISTS {locks} (
   key TEXT PRIMARY KEY,
   locked_by TEXT,
   locked_at INTEGER,
   locked_until INTEGER,
   sequence INTEGER NOT NULL
-) WITHOUT ROWID;
+, ttl_ms INTEGER, ttl_until INTEGER) WITHOUT ROWID;
 
 -- Who waits.  A place is a short lease of its own; the smallest live ticket of a key is next.
 --   waiter  who would hold it, for people
@@ -72,6 +75,11 @@ CREATE TABLE IF NOT EXISTS {state} (
 INSERT INTO {state} (boot_id, time_namespace, swept_to, swept_at, purged_token)
 SELECT this_boot(), this_time_namespace(), '', walltime(), 0
  WHERE NOT EXISTS (SELECT 1 FROM {state});
+
+-- name: migrate_3_locks
+-- Version 3: how long a lease was granted or renewed for.
+ALTER TABLE {locks} ADD COLUMN ttl_ms INTEGER;
+ALTER TABLE {locks} ADD COLUMN ttl_until INTEGER;
 
 -- name: jobs_schema
 -- The tables of the jobs whose locks are in {locks}.  Made when jobs are first asked for: who only has leases

@@ -41,6 +41,47 @@ Texts expected(const std::string& script) {
   return texts;
 }
 
+// A table's text without the columns that migrations have added, and these: ", ttl_ms INTEGER".
+struct Shape {
+  std::string base, added;
+};
+Shape shape_of(const std::string& sql) {
+  const std::size_t from = sql.find("\n, ");
+  if (from == std::string::npos) return {sql, ""};
+  const std::size_t end = std::min(sql.find(')', from), sql.size());
+  return {sql.substr(0, from + 1) + sql.substr(end), sql.substr(from + 1, end - from - 1)};
+}
+
+// Only names and types: nothing that computes, refuses or is demanded.
+bool are_plain(std::string_view columns) {
+  while (!columns.empty()) {
+    if (!columns.starts_with(", ")) return false;
+    const std::string_view column = columns.substr(2, columns.find(',', 2) - 2);
+    const std::string_view name = column.substr(0, column.find(' '));
+    const std::string_view type = column.substr(std::min(name.size() + 1, column.size()));
+    if (name.empty() || !std::all_of(name.begin(), name.end(), [](char c) { return letter(c) || digit(c); }))
+      return false;
+    if (type != "INTEGER" && type != "TEXT") return false;
+    columns.remove_prefix(2 + column.size());
+  }
+  return true;
+}
+
+bool begins_with_columns(std::string_view all, std::string_view first) {
+  return all.starts_with(first) && (all.size() == first.size() || all[first.size()] == ',');
+}
+
+// As we, or a version before us, would have made it.
+bool is_ours(const std::string& found, const std::string& expected) {
+  const Shape theirs = shape_of(found), ours = shape_of(expected);
+  return theirs.base == ours.base && begins_with_columns(ours.added, theirs.added);
+}
+// As a version after us may have made it.
+bool is_newer(const std::string& found, const std::string& expected) {
+  const Shape theirs = shape_of(found), ours = shape_of(expected);
+  return theirs.base == ours.base && begins_with_columns(theirs.added, ours.added) && are_plain(theirs.added);
+}
+
 // By its text too: a virtual table, which is code of somebody, calls itself a table.
 bool is_harmless(std::string_view type, std::string_view sql) {
   if (type == "table") return sql.starts_with("CREATE TABLE ");
@@ -61,17 +102,22 @@ std::string kind_of(const Texts::value_type& ours) {
 bool has(Connection& connection, std::string_view script) {
   Texts missing = expected(connection.tables().in_own_file().expand(script));
   const Texts ours = missing;
+  const std::string header = connection.ask("PRAGMA user_version").value_or("0");
+  const bool newer = version_in(static_cast<std::uint32_t>(std::stoll(header))).version > core::table_version;
   Cursor cursor = connection.run(Sql::all_objects);
   while (cursor.next()) {
     const std::string type(cursor.text(0)), name(cursor.text(1)), table(cursor.text(2)), sql(cursor.text(3));
     const auto text = ours.find(lower_case(name));
     if (text != ours.end()) {
       const bool of_its_kind = type == "index" || (type == "table" && name == table);
-      const bool exact = of_its_kind && name == text->first && sql == text->second;
-      if (!exact)
-        refuse_tables(connection,
-                      " has a " + kind_of(*text) + " that this version of Holdfast would create differently");
+      const bool fits = is_ours(sql, text->second) || (newer && is_newer(sql, text->second));
+      if (!of_its_kind || name != text->first || !fits)
+        refuse_tables(connection, " cannot be used: its " + kind_of(*text) +
+                                      " differs from the one that this version of Holdfast creates (another "
+                                      "version created it, or somebody changed it)");
       missing.erase(text->first);
+      if (name == connection.tables().name())
+        connection.set_ttl(begins_with_columns(shape_of(sql).added, shape_of(text->second).added));
     } else if (ours.contains(lower_case(table))) {
       refuse_tables(connection, " has " + shown(name) + " on its table " + shown(table) +
                                     ", which Holdfast did not create");
@@ -117,10 +163,19 @@ Tables Tables::in(std::string_view schema) const {
 }
 
 std::string Tables::expand(std::string_view sql) const {
-  return substitute(sql, [this](std::string_view word) {
+  return substitute(core::lines_for(sql, ttl_), [this](std::string_view word) {
     if (word == "sqlite_schema") return in_ + "sqlite_schema";
     return in_ + '"' + (word == "locks" ? name_ : beside(word)) + '"';
   });
+}
+
+core::TableVersion version_in(std::uint32_t user_version) noexcept {
+  const std::int64_t needs = user_version & 0xffff, version = user_version >> 16;
+  return {.version = std::max(needs, version), .needs = needs};
+}
+
+std::uint32_t user_version_of(const core::TableVersion& v) noexcept {
+  return static_cast<std::uint32_t>(v.needs | (v.version > v.needs ? v.version << 16 : 0));
 }
 
 bool has_our_tables(Connection& connection) { return has(connection, text(Sql::schema)); }

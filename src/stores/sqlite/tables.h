@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tables.h - the names of our tables, and whether those in a file are exactly ours.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/table_version.h"
 #include "holdfast/result.h"
 
 namespace holdfast::sqlite {
@@ -22,25 +24,37 @@ class Tables {
 
   const std::string& name() const noexcept { return name_; }
 
+  // The lock table has the columns ttl_ms and ttl_until: not before `init` has migrated it.
+  bool ttl() const noexcept { return ttl_; }
+  void set_ttl(bool there) noexcept { ttl_ = there; }
+
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 
-  // The SQL with {locks}, {waiters}, {facts}, {log} and {state} put in; {jobs}, {ticks} and the names of
-  // their indexes; and SQLite's own {sqlite_schema}.
+  // The SQL for these columns, with {locks}, {waiters}, {facts}, {log} and {state} put in; {jobs}, {ticks}
+  // and the names of their indexes; and SQLite's own {sqlite_schema}.
   std::string expand(std::string_view sql) const;
 
  private:
   explicit Tables(std::string name) : name_(std::move(name)) {}
   std::string name_;
   std::string in_;  // "schema". in front of each name; empty: the connection's own file
+  bool ttl_ = true;
 };
+
+// PRAGMA user_version: the oldest version that a Holdfast has to know to open the file, and above its 16 bits
+// the version, if that is another.
+core::TableVersion version_in(std::uint32_t user_version) noexcept;
+std::uint32_t user_version_of(const core::TableVersion& version) noexcept;
 
 class Connection;
 
-// Whether the connection's tables are in the file.  Throws Errc::refused when one of them is not as
-// `schema` (schema.sql) makes it, when some are missing, when anything else is built on them, and when there
-// is a trigger or a view anywhere: whoever planted it wants our statements to run it.  Other plain tables,
-// another lock table or a program's own, are not looked into.
+// Whether the connection's tables are in the file, and, in connection.tables(), with which columns.  Throws
+// Errc::refused when one of them is not as `schema` (schema.sql) makes it, when some are missing, when
+// anything else is built on them, and when there is a trigger or a view anywhere: whoever planted it wants
+// our statements to run it.  Columns that a migration adds may be missing; where the file is of a newer
+// version that we can use, plain columns of its migrations may be there too.  Other plain tables, another
+// lock table or a program's own, are not looked into.
 bool has_our_tables(Connection& connection);
 
 // The same of those that `jobs_schema` makes, with their indexes.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/redis/session.h"
+
+#include "stores/redis/fault.h"
+#include "stores/redis/probe.h"
+
+namespace holdfast::redis {
+namespace {
+
+// A connection that was used so recently is not checked before it is used again.
+constexpr Millis recently(50);
+
+// Calls what comes before the caller's request: if it fails, nothing of that can have been applied.
+template <class Work>
+void before_request(const Work& work) {
+  try {
+    work();
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;
+    throw_failure(std::move(error));
+  }
+}
+
+}  // namespace
+
+Micros time_in(const Value& answer) {
+  return std::chrono::seconds(answer[0].number()) + Micros(answer[1].number());
+}
+
+Connection& Session::ready(Instant until) {
+  const Instant now = BootClock::now();
+  if (now >= until)
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
+  const bool stale =
+      connection_ && (connection_->broken() || (now - used_ > recently && connection_->closed()));
+  if (!connection_ || stale) connect(until);
+  connection_->forget_unsent();
+  used_ = now;
+  return *connection_;
+}
+
+void Session::learn(Instant sent, Instant received, Micros server_clock) {
+  offset_.learn(sent, received, server_clock);
+  learned_ = received;
+}
+
+// The offset loses a hundredth of its age: too old is where that is more than a tenth of the time that is
+// left.
+Micros Session::void_after(Instant until) {
+  const Instant now = BootClock::now();
+  if ((now - learned_) / 100 > (until - now) / 10)
+    before_request([&] {
+      const Answer time = connection_->call(until, "TIME");
+      learn(now, BootClock::now(), time_in(time));
+    });
+  return offset_.at_least(until);
+}
+
+void Session::connect(Instant until) {
+  connection_.reset();
+  before_request([&] {
+    auto connection = std::make_unique<Connection>(config_, until, true);
+    connection->add("TIME");
+    connection->add("INFO");
+    const Instant sent = BootClock::now();
+    connection->send(until);
+    connection->check_login(until);
+    Answer time = connection->receive(until);
+    const Instant received = BootClock::now();
+    const Answer info = checked(connection->receive(until), *config_);
+    if (Status s = check_server(ServerInfo(info.text()), *config_); !s) throw_failure(std::move(s).error());
+    offset_ = {};
+    learn(sent, received, time_in(checked(std::move(time), *config_)));  // a Sentinel knows no TIME
+    connection_ = std::move(connection);
+  });
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of 0.1.0, as tests/fixtures has it: used as it is, migrated beside connections that use it.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+#include "stores/sqlite/probe.h"
+#include "tests/sqlite/jobs_suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+void replace_all(std::string& text, const std::string& word, const std::string& by) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+}
+
+class Migration : public SqliteTest {
+ protected:
+  Migration() {
+    const sqlite::Machine machine = sqlite::this_machine().value();
+    std::string script = bytes_of(HOLDFAST_FIXTURES "/0.1.0/sqlite.sql");
+    replace_all(script, "BOOT_ID", machine.boot_id);
+    replace_all(script, "TIME_NAMESPACE", std::to_string(machine.time_namespace));
+    replace_all(script, "BOOTTIME", std::to_string(machine.boottime().count()));
+    RawDatabase(path_).ask(script);
+  }
+  std::unique_ptr<StoreAdmin> admin() const { return sqlite::store({.path = path_}).value()->admin(); }
+  // All rows, without what the migration adds.
+  std::string rows() const {
+    RawDatabase raw(path_);
+    return raw.ask("SELECT json_array(key, locked_by, locked_at, locked_until, sequence) FROM locks") + "\n" +
+           raw.ask("SELECT json_array(key, client, waiter, ticket, until) FROM holdfast_waiters") + "\n" +
+           raw.ask("SELECT json_array(key, token, client, detached, note) FROM holdfast_facts") + "\n" +
+           raw.ask("SELECT json_array(at, key, event, holder, token, by, reason) FROM holdfast_log") + "\n" +
+           raw.ask("SELECT json_array(boot_id, time_namespace, purged_token) FROM holdfast_state") + "\n" +
+           raw.ask(
+               "SELECT json_array(id, name, key, state, due_at, holder, lock, token, claim_until, slot) "
+               "FROM holdfast_jobs") +
+           "\n" + raw.ask("SELECT json_array(name, tick, taken_at) FROM holdfast_ticks");
+  }
+  std::string schema() const { return RawDatabase(path_).ask("SELECT sql FROM sqlite_schema"); }
+  std::string version() const { return RawDatabase(path_).ask("PRAGMA user_version"); }
+  static std::optional<Millis> ttl_of(Caller& caller, std::string_view key) {
+    return caller.connection().list({.prefix = key, .exact = true}, soon()).value().leases.at(0).ttl;
+  }
+};
+
+TEST_F(Migration, a_file_of_0_1_0_is_migrated_and_nothing_is_lost) {
+  const std::string before = rows();
+  ASSERT_THAT(before, AllOf(HasSubstr("\"held\""), HasSubstr("\"carl\""), HasSubstr("\"nightly\"")));
+  const auto plan = admin()->plan(soon()).value();
+  EXPECT_THAT(plan, ::testing::ElementsAre(HasSubstr("user_version = 3"), HasSubstr("ADD COLUMN ttl_ms"),
+                                           HasSubstr("ADD COLUMN ttl_until")));
+  EXPECT_EQ(version(), "2") << "a plan changes nothing";
+  EXPECT_EQ(admin()->init(soon()).value(), plan);
+  EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
+  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(version(), "3");
+}
+
+TEST_F(Migration, a_migrated_lock_table_is_that_of_a_new_file) {
+  (void)admin()->init(soon()).value();
+  const std::string other = scratch_.path() + "/new.db";
+  { Caller here(other); }
+  const std::string locks = "SELECT sql FROM sqlite_schema WHERE name = 'locks'";
+  EXPECT_EQ(RawDatabase(path_).ask(locks), RawDatabase(other).ask(locks));
+}
+
+TEST_F(Migration, a_plan_can_be_run_by_hand) {
+  for (const std::string& statement : admin()->plan(soon()).value()) RawDatabase(path_).ask(statement);
+  EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
+  EXPECT_TRUE(Caller(path_).granted("k"));
+}
+
+TEST_F(Migration, leases_and_jobs_of_before_go_on_behind_it) {
+  (void)admin()->init(soon()).value();
+  Caller here(path_);
+  const Reply busy = here.acquire("held");
+  EXPECT_EQ(busy.owner, "ann");
+  EXPECT_EQ(busy.token, Token{1800000000000000});
+  EXPECT_EQ(here.ask({.verb = Verb::renew, .key = {"held"}, .owner = {"ann"}, .ttl = 2h}).verdict,
+            Verdict::granted);
+  EXPECT_EQ(ttl_of(here, "held"), Millis(2h));
+  EXPECT_EQ(here.acquire("endless").owner, "bob");
+  EXPECT_EQ(here.acquire("free").token, Token{4000000000000001}) << "the clock is far behind it";
+  EXPECT_EQ(here.ask({.verb = Verb::release, .key = {"held"}, .owner = {"ann"}}).verdict, Verdict::released);
+  EXPECT_FALSE(here.granted("held")) << "carl is first in the queue";
+  Worker worker(path_);
+  const Claimed claimed = worker.claim();
+  EXPECT_EQ(claimed.job.name, "Wait");
+  EXPECT_TRUE(worker.finish(claimed).finished);
+  EXPECT_EQ(worker.claim().what, Claimed::What::nothing) << "a claim of before counts";
+}
+
+TEST_F(Migration, a_file_of_before_is_used_as_it_is) {
+  {
+    Caller here(path_);
+    EXPECT_TRUE(here.granted("k"));
+    EXPECT_EQ(ttl_of(here, "k"), std::nullopt);
+    EXPECT_EQ(here.renew("k").verdict, Verdict::granted);
+    EXPECT_EQ(here.acquire_as("ann", "held", 2h).verdict, Verdict::granted);
+    EXPECT_EQ(here.release("k").verdict, Verdict::released);
+    EXPECT_EQ(Worker(path_).claim().job.name, "Wait");
+    Caller beside(sqlite::store({.path = path_, .table = "other"}).value());
+    EXPECT_TRUE(beside.granted("k"));
+    EXPECT_EQ(ttl_of(beside, "k"), Millis(1h)) << "a new lock table has all columns";
+  }
+  EXPECT_EQ(version(), "2") << "so that 0.1.0 can go on with its own";
+}
+
+TEST_F(Migration, connections_of_before_go_on_through_it) {
+  Caller old(path_);
+  Worker old_worker(path_);
+  std::atomic<bool> over = false;
+  std::atomic<int> rounds = 0;
+  std::jthread busy([&] {
+    for (; !over; ++rounds) {
+      ASSERT_TRUE(old.granted("mine"));
+      ASSERT_EQ(old.renew("mine").verdict, Verdict::granted);
+      ASSERT_EQ(old.release("mine").verdict, Verdict::released);
+      old_worker.enqueue(Worker::named("mine too"));
+      const Claimed claimed = old_worker.claim();
+      ASSERT_EQ(claimed.what, Claimed::What::running);
+      ASSERT_TRUE(old_worker.finish(claimed).finished);
+    }
+  });
+  ASSERT_TRUE(await([&] { return rounds > 2; }));
+  (void)admin()->init(soon()).value();
+  const int then = rounds;
+  EXPECT_TRUE(await([&] { return rounds > then + 2; }));
+  over = true;
+}
+
+TEST_F(Migration, what_one_of_before_has_changed_since_is_not_believed) {
+  Caller old(path_);
+  (void)admin()->init(soon()).value();
+  Caller here(path_);
+  here.acquire_as("eve", "k", 1h);
+  EXPECT_EQ(ttl_of(here, "k"), Millis(1h));
+  old.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"eve"}, .ttl = 3h});
+  EXPECT_EQ(ttl_of(here, "k"), std::nullopt) << "renewed by one that records nothing";
+  here.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"eve"}, .ttl = 4h});
+  EXPECT_EQ(ttl_of(here, "k"), Millis(4h));
+  here.ask({.verb = Verb::release, .key = {"k"}, .owner = {"eve"}});
+  EXPECT_EQ(ttl_of(here, "k"), std::nullopt);
+  EXPECT_TRUE(old.granted("k"));
+  EXPECT_EQ(ttl_of(here, "k"), std::nullopt) << "granted by one that records nothing";
+}
+
+TEST_F(Migration, many_may_migrate_at_once) {
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      const auto made = admin()->init(soon());
+      EXPECT_TRUE(made) << made.error().detail;
+    });
+  }
+  threads.clear();
+  EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
+}
+
+TEST_F(Migration, columns_that_a_newer_version_has_added_do_no_harm) {
+  (void)admin()->init(soon()).value();
+  RawDatabase(path_).ask("ALTER TABLE locks ADD COLUMN weight INTEGER");
+  EXPECT_FALSE(sqlite::store({.path = path_}).value()->connect(soon())) << "no version of ours has it";
+  RawDatabase(path_).ask("PRAGMA user_version = " + std::to_string(4 << 16 | 3));
+  Caller here(path_);
+  EXPECT_TRUE(here.granted("k"));
+  EXPECT_EQ(ttl_of(here, "k"), Millis(1h));
+  EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
+}
+
+TEST_F(Migration, columns_that_could_refuse_or_compute_are_refused) {
+  (void)admin()->init(soon()).value();
+  RawDatabase(path_).ask("PRAGMA user_version = " + std::to_string(4 << 16 | 3));
+  for (const char* column : {"weight INTEGER CHECK (weight < 1)", "weight INTEGER NOT NULL DEFAULT 1",
+                             "weight INTEGER AS (sequence)", "weight BLOB", "\"a b\" INTEGER"}) {
+    RawDatabase(path_).ask(std::string("ALTER TABLE locks ADD COLUMN ") + column);
+    const auto connected = sqlite::store({.path = path_}).value()->connect(soon());
+    ASSERT_FALSE(connected) << column;
+    EXPECT_EQ(connected.error().code, Errc::refused);
+    EXPECT_THAT(connected.error().detail, HasSubstr("table 'locks'"));
+    RawDatabase(path_).ask(std::string("ALTER TABLE locks DROP COLUMN ") +
+                           (column[0] == '"' ? "\"a b\"" : "weight"));
+  }
+  EXPECT_TRUE(Caller(path_).granted("k")) << schema();
+}
+
+}  // namespace
+}  // namespace holdfast::test
