@@ -29,16 +29,18 @@ UPDATE {shedlock} SET lock_until = {lock_until} WHERE name = {key} AND locked_by
 -- name: list_shedlock_leases
 -- Keys for people, in bytewise order: ours, and those that ShedLock holds, which have no token.
 SELECT x.`key`, x.owner, x.token, x.until_us, x.since_us, f.note, f.detached,
-       (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = x.`key` AND w.until > {now}), {now_us}
+       (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = x.`key` AND w.until > {now}), {now_us}, x.ttl_ms
   FROM (SELECT l.`key`, l.locked_by AS owner, l.sequence AS token,
                IF(l.locked_by IS NULL OR (s.lock_until > {now} AND s.locked_by LIKE CONCAT('%holdfast-', LOWER(HEX(l.sequence)))),
                   {us(l.locked_until)}, LEAST({now_us} - 1, COALESCE({us(l.locked_until)}, {now_us}))) AS until_us,
-               {us(l.locked_at)} AS since_us
+               {us(l.locked_at)} AS since_us,
+               IF(l.ttl_until = l.locked_until, l.ttl_ms, NULL) AS ttl_ms  -- with ttl
+               NULL AS ttl_ms  -- without ttl
           FROM {locks} AS l
           LEFT JOIN {shedlock} AS s ON s.name = l.`key`
          WHERE s.name IS NULL OR s.lock_until <= {now} OR s.locked_by LIKE CONCAT('%holdfast-', LOWER(HEX(l.sequence)))
         UNION ALL
-        SELECT s.name, CONCAT(s.locked_by, ' (ShedLock)'), 0, {us(s.lock_until)} - 1, {us(s.locked_at)}
+        SELECT s.name, CONCAT(s.locked_by, ' (ShedLock)'), 0, {us(s.lock_until)} - 1, {us(s.locked_at)}, NULL
           FROM {shedlock} AS s
           LEFT JOIN {locks} AS l ON l.`key` = s.name
          WHERE s.lock_until > {now} AND (l.`key` IS NULL OR s.locked_by NOT LIKE CONCAT('%holdfast-', LOWER(HEX(l.sequence))))) AS x

@@ -75,8 +75,8 @@ class Tables {
 
   std::string name_;
   Layout layout_ = Layout::own;
-  bool ttl_ = true;
   const ForeignLayout* foreign_ = nullptr;
+  bool ttl_ = true;
   std::optional<Micros> fixed_now_ = {};
   std::vector<std::string> statements_ = {};  // by Sql, for these columns: what is common() is filled in
 };

@@ -151,11 +151,13 @@ SELECT count(*), 1 / CASE WHEN {clock_us} <= $2::bigint THEN 1 ELSE 0 END FROM w
 -- Keys for people, in bytewise order: ours, and those that ShedLock holds, which have no token.
 -- $1 prefix, or the whole key  $2 it is the whole key  $3 behind this key  $4 so many  $5 also keys that nobody holds
 SELECT x.key, x.owner, x.token, {us x.until}, {us x.since}, f.note, f.detached,
-       (SELECT count(*) FROM {waiters} AS w WHERE w.key = x.key AND w.until > {now}), {now_us}
+       (SELECT count(*) FROM {waiters} AS w WHERE w.key = x.key AND w.until > {now}), {now_us}, x.ttl_ms
   FROM (SELECT l.key::text AS key, CASE WHEN l.sequence >= 0 THEN l.locked_by::text END AS owner, abs(l.sequence) AS token,
                CASE WHEN l.locked_by IS NULL OR (s.lock_until > {now} AND o.ours) THEN l.locked_until
                     ELSE least(l.locked_until, {now} - interval '1us') END AS until,
-               l.locked_at AS since
+               l.locked_at AS since,
+               CASE WHEN l.ttl_until = l.locked_until THEN l.ttl_ms END AS ttl_ms  -- with ttl
+               NULL::bigint AS ttl_ms  -- without ttl
           FROM {locks} AS l
           LEFT JOIN {shedlock} AS s ON s.name::text = l.key::text
          CROSS JOIN LATERAL (SELECT
@@ -163,7 +165,7 @@ SELECT x.key, x.owner, x.token, {us x.until}, {us x.since}, f.note, f.detached,
                              AS ours) AS o
          WHERE o.ours OR coalesce(s.lock_until <= {now}, true)
         UNION ALL
-        SELECT s.name::text, s.locked_by::text || ' (ShedLock)', 0, s.lock_until - interval '1us', s.locked_at
+        SELECT s.name::text, s.locked_by::text || ' (ShedLock)', 0, s.lock_until - interval '1us', s.locked_at, NULL
           FROM {shedlock} AS s
           LEFT JOIN {locks} AS l ON l.key::text = s.name::text
          CROSS JOIN LATERAL (SELECT

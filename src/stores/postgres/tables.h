@@ -61,8 +61,8 @@ class Tables {
   std::string clock_us() const;
 
   std::string name_, schema_, table_;
-  bool ttl_ = true;
   Layout layout_ = Layout::own;
+  bool ttl_ = true;
   std::optional<Micros> fixed_now_ = {};
   bool one_moment_ = false;
 };
