@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the streams of a replica set are still there.
+#include "stores/mongodb/connection.h"
+
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
-
-#include "stores/mongodb/connection.h"
 
 namespace holdfast::mongodb {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings from answers of servers that cannot be run here.
+#include "stores/mongodb/findings.h"
+
 #include <gtest/gtest.h>
 
-#include "stores/mongodb/findings.h"
 #include "tests/support/findings.h"
 
 namespace holdfast::mongodb {

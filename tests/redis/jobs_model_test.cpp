@@ -90,7 +90,7 @@ class Side {
     std::ostringstream out;
     out << "claim " << static_cast<int>(told.what) << " recovered " << told.recovered << " blocker "
         << (told.what == Got::running ? "" : told.blocker) << " lock " << (told.lock_remaining > 0ms)
-        << " next " << (told.next == 1min) << " ";
+        << " next " << (told.next > 59s) << " ";  // a job that was parked for a minute has a little less
     if (told.what != Got::nothing) tell(out, told.job);
     return out.str();
   }

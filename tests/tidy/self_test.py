@@ -40,7 +40,7 @@ CLEAN = {
     "src/stores/b/b.cpp": LICENCE + '#include "stores/b/b.h"\n#include "base/now.h"\n#include "stores/b/sql.h"\n',
     "src/stores/sqlite/CMakeLists.txt": SCRIPT + "holdfast_layer(sqlite SOURCES descriptor.cpp findings.cpp)\n",
     "src/stores/sqlite/descriptor.h": LICENCE + "#pragma once\nextern int sqlite;\n",
-    "src/stores/sqlite/descriptor.cpp": LICENCE + 'auto topics = "sqlite.known";\n',
+    "src/stores/sqlite/descriptor.cpp": LICENCE,
     "src/stores/sqlite/findings.cpp": LICENCE + 'auto topic = "sqlite.known"; // "sqlite.unknown"\n',
     "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp stores.cpp)\n",
     "src/client/client.h": LICENCE + "#pragma once\n",
@@ -112,8 +112,7 @@ PLANTS = [
       for words in ("/" "work/main", '"/' 'home/me"', "https://deb." "debian.org/x", "pypi." "org")),
     ("topics", "src/stores/sqlite/new.cpp", LICENCE + 'auto topic = "sqlite.new";\n', 2),
     ("topics", "src/cli/new.cpp", LICENCE + 'auto topic = "all.new";\n', 2),
-    ("topics", "src/stores/sqlite/descriptor.cpp", LICENCE + 'auto topics = "sqlite.known" "sqlite.gone";\n', 1),
-    ("topics", "src/stores/sqlite/descriptor.cpp", LICENCE, 1),
+    ("topics", "src/stores/sqlite/listing.cpp", LICENCE + 'auto topic = "sqlite.elsewhere";\n', 2),
     *(("store_names", file, LICENCE + f"{words}\n", 2)
       for file in ("src/client/client.cpp", "src/stores/a/a.cpp", "include/holdfast/all.h", "src/stores/b/put.sql")
       for words in ('if (url.starts_with("sqlite:"))', "// as SQLite does", "#ifdef HOLDFAST_SQLITE")),

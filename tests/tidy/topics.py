@@ -20,8 +20,6 @@ def topics(tree):
     """Each topic of a finding has one row in its page, is named in a test, and can be accepted; no row has lost its topic."""
     said = {}  # topic -> where a finding of it is made
     for path in tree.cpp("src/"):
-        if path.endswith("/descriptor.cpp"):
-            continue
         for _, line, match in tree.find(IN_CODE, path, tree.uncommented(path)):
             said.setdefault(match[1], (path, line))
     rows = {}  # topic -> where its row is
@@ -37,12 +35,10 @@ def topics(tree):
                 yield page, line, f"nothing in src/ finds {match[1]}: take the row away"
             rows.setdefault(match[1], (page, line))
     for store in STORES:
-        path = f"src/stores/{store}/descriptor.cpp"
-        listed = [match[1] for _, _, match in tree.find(IN_CODE, path, tree.text(path))] if path in tree.files else []
-        for topic in sorted(set(listed) - set(said)):
-            yield path, 1, f"nothing in src/ finds {topic}: take it away"
+        path = f"src/stores/{store}/findings.cpp"
+        listed = [match[1] for _, _, match in tree.find(IN_CODE, path, tree.uncommented(path))] if path in tree.files else []
         for topic in sorted(t for t in said if t.startswith(store + ".") and t not in listed):
-            yield path, 1, f"{topic} is missing: accept={topic} would be refused"
+            yield *said[topic], f"{topic} is missing in {path}: accept={topic} would be refused"
     tests = "".join(tree.text(path) for path in tree.cpp("tests/"))
     for topic, (path, line) in sorted(said.items()):
         if topic not in rows:

@@ -106,7 +106,8 @@ Result<std::shared_ptr<Store>> store(Options options, Machine machine) {
     return Error{Errc::invalid,
                  "'" + options.path + "' is not the path of a file; give one, such as leases.db"};
   }
-  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics()); !s)
+    return std::move(s).error();
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
   return std::shared_ptr<Store>(
