@@ -246,6 +246,21 @@ TEST(Groups, of_mysql_with_several_primaries_are_a_warning) {
   EXPECT_TRUE(has(diagnosis_of(member.url("ordinary", "app")), "mariadb.group", Severity::warning));
 }
 
+TEST(Findings, that_keep_every_client_out_say_that_no_lease_is_granted) {
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
+                                    "client");
+  const auto deep = [&](const mariadb::Depth& depth, const mariadb::ServerProbe& probe) {
+    return blocking_topics_of(mariadb::findings_of(depth, probe, config));
+  };
+  EXPECT_TRUE(deep({.servers = 2}, {}).empty());
+  EXPECT_THAT(deep({}, {.missing = {"locks"}}), ElementsAre("mariadb.tables"));
+  EXPECT_THAT(deep({}, {.wrong = "it is another"}), ElementsAre("mariadb.columns"));
+  EXPECT_TRUE(deep({}, {.wrong = "it is another", .flaw = mariadb::Flaw::engine}).empty());
+  EXPECT_THAT(deep({.lacks = {"GRANT"}}, {}), ElementsAre("mariadb.privileges"));
+  EXPECT_THAT(blocking_topics_of(mariadb::findings_of({.version = "5.5.1-MariaDB"}, config)),
+              ::testing::Contains("mariadb.version"));
+}
+
 // Answers that no server here can give, or not soon.
 TEST(Findings, of_replicas_that_have_been_too_slow_to_confirm) {
   const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),

@@ -86,6 +86,8 @@ TEST(FindingsOfMongo, rights_that_are_missing_and_rights_that_reach_too_far_are_
   expect(judged({.lacks_for_jobs = {"insert on app.locks.holdfast_jobs"}}), "mongodb.rights-of-jobs",
          Severity::note);
   expect(judged({.powers = {"root"}}), "mongodb.account", Severity::note);
+  EXPECT_EQ(test::blocking_topics_of(judged({.lacks = {"insert"}, .lacks_for_jobs = {"insert"}}).findings),
+            std::vector<std::string>{"mongodb.rights"});
 }
 
 TEST(FindingsOfMongo, the_connection_to_another_machine_is_checked) {

@@ -88,5 +88,26 @@ TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
   EXPECT_EQ(postgres::name_in("odd"), "odd");
 }
 
+TEST(Findings, that_keep_every_client_out_say_that_no_lease_is_granted) {
+  using ::testing::ElementsAre;
+  const auto table = postgres::Tables::named("locks").value();
+  const auto of = [](const postgres::ServerProbe& probe) {
+    return blocking_topics_of(postgres::findings_of(postgres::Server{.fsync = false}, probe));
+  };
+  EXPECT_TRUE(of({.tables = table}).empty());
+  EXPECT_THAT(of({.tables = table, .standby = true}), ElementsAre("postgres.recovery"));
+  EXPECT_THAT(of({.tables = table, .read_only = true}), ElementsAre("postgres.read-only"));
+  const auto deep = [](const postgres::Depth& depth, const postgres::ServerProbe& probe) {
+    return blocking_topics_of(postgres::findings_of(depth, probe, "postgres://db/app"));
+  };
+  const postgres::ServerProbe whole{
+      .tables = table, .table = true, .sequence = true, .one_row_per_key = true};
+  EXPECT_TRUE(deep({.superuser = true, .servers = 2}, whole).empty());
+  EXPECT_THAT(deep({}, {.tables = table}), ElementsAre("postgres.tables"));
+  EXPECT_THAT(deep({}, {.tables = table, .wrong = "it is another"}), ElementsAre("postgres.columns"));
+  EXPECT_THAT(deep({.no_tables = "locks"}, whole), ElementsAre("postgres.columns"));
+  EXPECT_THAT(deep({.grants = {"GRANT"}}, whole), ElementsAre("postgres.privileges"));
+}
+
 }  // namespace
 }  // namespace holdfast::test

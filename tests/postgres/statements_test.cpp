@@ -15,6 +15,7 @@ TEST_F(SqlFiles, a_server_can_prepare_every_statement) {
   make_tables(url());
   const auto psql = this->psql();
   const postgres::Tables tables = postgres::Tables::named("locks").value();
+  psql->run(tables.expand(text(postgres::Sql::create_shedlock)));
   for (const bool ttl : {true, false}) {
     for (const postgres::NamedSql& sql : postgres::all_sql)
       EXPECT_NO_THROW(psql->prepare(tables.with_ttl(ttl).expand(sql.text))) << sql.name << ", ttl: " << ttl;

@@ -36,6 +36,11 @@ TEST(FindingsOfRedis, two_servers_that_answer_are_a_danger) {
   EXPECT_FALSE(about(judged(""), "redis.identity"));
 }
 
+TEST(FindingsOfRedis, only_without_the_rights_of_a_client_no_lease_is_granted) {
+  EXPECT_EQ(test::blocking_topics_of(judged("", {.lacks = {"EVALSHA"}, .lacks_for_jobs = {"SCAN"}}).findings),
+            std::vector<std::string>{"redis.rights"});
+}
+
 TEST(FindingsOfRedis,
      a_connection_to_another_machine_without_tls_is_a_warning_reported_at_open_with_a_password) {
   const Diagnosis open = judged("", {}, config({.host = "db.example"}));

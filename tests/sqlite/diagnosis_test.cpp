@@ -280,6 +280,18 @@ TEST_F(DiagnosisOfSqlite, what_is_not_ours_is_a_danger_and_stays_as_it_is) {
   EXPECT_EQ(severity_of(diagnose(planted), "sqlite.contents"), "danger D");
 }
 
+TEST_F(DiagnosisOfSqlite, without_room_or_rights_no_lease_is_granted) {
+  using ::testing::ElementsAre;
+  const auto of = [](const sqlite::RoomProbe& room, bool all_made) {
+    return blocking_topics_of(sqlite::about_room("/var/lib", room, all_made));
+  };
+  EXPECT_THAT(of({.obstacle = ENOSPC}, true), ElementsAre("sqlite.room"));
+  EXPECT_THAT(of({.obstacle = EACCES}, false), ElementsAre("sqlite.read-only"));
+  EXPECT_TRUE(of({.obstacle = EACCES}, true).empty()) << "all files exist";
+  EXPECT_TRUE(of({.bytes = 1}, true).empty()) << "the disk is nearly full";
+  EXPECT_THAT(blocking_topics_of(sqlite::about_access("f", EACCES)), ElementsAre("sqlite.read-only"));
+}
+
 TEST_F(DiagnosisOfSqlite, an_old_library_is_a_note_and_no_more) {
   const auto topics = [](int version) { return topics_of(sqlite::about_process(version, {})); };
   for (const int version : {3040001, 3051002})

@@ -36,6 +36,15 @@ inline std::vector<std::string> topics_of(const std::vector<Finding>& findings) 
   return topics;
 }
 
+// The topics of those with which no lease is granted.
+inline std::vector<std::string> blocking_topics_of(const std::vector<Finding>& findings) {
+  std::vector<std::string> topics;
+  for (const Finding& finding : findings) {
+    if (finding.blocks) topics.push_back(finding.topic);
+  }
+  return topics;
+}
+
 // The finding about `topic`, or null.
 template <class Examined>
 const Finding* about(const Examined& examined, std::string_view topic) {

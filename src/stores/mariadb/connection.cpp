@@ -76,7 +76,9 @@ void Connection::prepare() {
   const my_bool yes = 1, no = 0;
   const unsigned int nothing = 0;
   const unsigned int protocol = o.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
-  mysql_options(handle_, MYSQL_OPT_NONBLOCK, nullptr);
+  // It allocates a stack, and the driver would use that without asking whether it has one.
+  if (mysql_options(handle_, MYSQL_OPT_NONBLOCK, nullptr) != 0)
+    throw_failure({Errc::unavailable, "cannot connect to " + config_.name + ": out of memory"});
   set(MYSQL_OPT_RECONNECT, &no);
   set(MYSQL_OPT_LOCAL_INFILE, &nothing);
   set(MYSQL_OPT_PROTOCOL, &protocol);
