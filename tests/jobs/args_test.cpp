@@ -51,7 +51,7 @@ std::string nested(std::size_t levels) { return std::string(levels, '[') + std::
 
 TEST(Args, a_hundred_levels_are_read_and_more_are_refused) {
   EXPECT_EQ(Args::parse(nested(100)).value().text(), nested(100));
-  for (const std::size_t levels : {101, 100'000}) {
+  for (const std::size_t levels : {101u, 100'000u}) {
     const auto read = Args::parse(nested(levels));
     ASSERT_FALSE(read.has_value());
     EXPECT_EQ(read.error().code, Errc::invalid);
