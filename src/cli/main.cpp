@@ -43,10 +43,10 @@ class LazyConfiguration {
 int holdfast_main(std::span<char* const> argv) {
   LazyConfiguration configuration;
   std::vector<Entry> filled_in;
-  auto parsed =
-      parse_command_line(argv, [&](Given& given) { filled_in = substitute(configuration.get(), given); });
-  if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
   try {
+    auto parsed =
+        parse_command_line(argv, [&](Given& given) { filled_in = substitute(configuration.get(), given); });
+    if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
     Setup setup;
     Common common = parsed->common;
     hide_secrets_of(parsed->stores, argv);

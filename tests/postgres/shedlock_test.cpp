@@ -107,6 +107,24 @@ TEST_F(ShedLockLayout, a_waiter_is_notified_by_our_release_and_polls_for_theirs)
   EXPECT_TRUE(jvm.lock("nightly"));
 }
 
+// Somebody who tidies up their table deletes a row that nobody holds, while we are about to take it.
+TEST_F(ShedLockLayout, a_row_that_is_deleted_while_we_acquire_is_made_again) {
+  Ours ours(shedlock());
+  ours.release("k", "ann", ours.acquire("k", "ann").token);
+  const auto other = psql(), watching = psql();
+  other->run("BEGIN; DELETE FROM shedlock WHERE name = 'k'");
+  const std::string blocked = "SELECT count(*) FROM pg_stat_activity WHERE " +
+                              std::to_string(other->backend()) + " = ANY (pg_blocking_pids(pid))";
+  std::jthread deletes([&] {
+    EXPECT_TRUE(await([&] { return watching->value(blocked) == "1"; }));
+    other->run("COMMIT");
+  });
+  EXPECT_EQ(ours.acquire("k", "bob").verdict, Verdict::granted);
+  deletes.join();
+  EXPECT_EQ(value("SELECT count(*) FROM shedlock WHERE name = 'k'"), "1");
+  EXPECT_FALSE(jvm("web1").lock("k"));
+}
+
 // Somebody keeps ShedLock's row locked.
 TEST_F(ShedLockLayout, an_open_transaction_on_their_row_blocks_only_that_key) {
   Ours ours(shedlock());

@@ -20,6 +20,8 @@ test_command() { # [NAME...] [--store STORE] [--preset PRESET] [--failed]
     shift
   done
   [[ -z $preset || " dev ${PRESETS[*]} " == *" $preset "* ]] || die 64 "./dev test: unknown preset '$preset'; give one of dev ${PRESETS[*]}"
+  # No other preset has the fuzz targets.
+  [[ -n $preset || ${names[*]} != fuzz* ]] || preset=asan
   if [[ $failed == yes ]]; then
     [[ ${#names[@]} == 0 && -z $store ]] || die 64 "./dev test --failed takes no names and no --store: it repeats what failed in the last run"
     test_failed "$preset"

@@ -111,11 +111,15 @@ Answer ShedlockBatch::run(Connection& connection, Parameters& apply, std::span<c
   written_.clear();
   add_keys(written_);
   written_.number(void_after).number(longest_owner_);
-  enum : std::size_t { decided = 2 };
-  const std::array<Step, 4> steps{
-      Step{statements_[Sql::make_rows], made_}, Step{statements_[Sql::take_in], taken_},
-      Step{statements_[Sql::apply], apply}, Step{statements_[Sql::write_out], written_}};
+  enum : std::size_t { decided = 3 };
+  const std::array<Step, 5> steps{
+      Step{statements_[Sql::make_rows], made_}, Step{statements_[Sql::lock_rows], taken_},
+      Step{statements_[Sql::take_in], taken_}, Step{statements_[Sql::apply], apply},
+      Step{statements_[Sql::write_out], written_}};
   std::vector<Answer> answers = connection.run(steps, until);
+  // ShedLock has inserted the row meanwhile: try again, as after any conflict of transactions.
+  if (const auto& trouble = answers.back().trouble(); trouble && trouble->state == "23505")
+    return Answer(Trouble{"40001", trouble->text});
   return std::move(answers.back().trouble() ? answers.back() : answers[decided]);
 }
 

@@ -2,7 +2,7 @@
 -- layout=shedlock: leases beside the table of Java's ShedLock; leases.sql says what the braces mean.
 --
 -- ShedLock sees only {shedlock}. What that has no column for (token, exact times, queue, note) is in our tables, where `apply`
--- of leases.sql decides. So each batch is one transaction of four statements: make_rows, take_in, apply, write_out. All that
+-- of leases.sql decides. So each batch is one transaction of five statements: make_rows, lock_rows, take_in, apply, write_out. All that
 -- writes locks the rows of {shedlock} first, as ShedLock does, in the bytewise order of names.
 --
 -- A lock of ShedLock's stands in {locks} as a lease that no client of ours can renew, release or break: its owner is longer
@@ -58,6 +58,13 @@ WITH patience AS MATERIALIZED (
 )
 SELECT count(*), (SELECT p.lock_timeout FROM patience AS p) FROM made;
 
+-- name: lock_rows
+-- Locks the rows of {shedlock}. A statement of its own, because the next one then sees in {locks} what was committed while this
+-- one waited.
+-- $1 names
+SELECT count(*) FROM (SELECT FROM {shedlock} AS s WHERE s.name::text = ANY ($1::text[])
+                       ORDER BY s.name::text COLLATE "C" FOR UPDATE) AS locked;
+
 -- part: is_ours
 -- Whether the row s of {shedlock} is that of the lease l.
 coalesce(right(s.locked_by::text, length('holdfast-' || to_hex(l.sequence))) = 'holdfast-' || to_hex(l.sequence), false)
@@ -68,16 +75,14 @@ coalesce(right(s.locked_by::text, length('holdfast-' || to_hex(l.sequence))) = '
 coalesce(date_trunc('milliseconds', l.locked_until) + interval '1ms', timestamp '9999-12-31')
 
 -- name: take_in
--- Locks the rows of {shedlock}, decides which moment it is, and makes {locks} follow.
+-- Decides which moment it is, and makes {locks} follow {shedlock}.
 -- $1 names
 WITH locked AS MATERIALIZED (
   SELECT s.name::text AS key, s.lock_until, s.locked_at, s.locked_by::text AS locked_by
     FROM {shedlock} AS s
    WHERE s.name::text = ANY ($1::text[])
-   ORDER BY s.name::text COLLATE "C"
-     FOR UPDATE
 ), moment AS MATERIALIZED (
-  SELECT set_config('holdfast.now_us', {clock_us}::text, true)::bigint AS now_us FROM (SELECT count(*) FROM locked) AS all_locked
+  SELECT set_config('holdfast.now_us', {clock_us}::text, true)::bigint AS now_us
 ), seen AS MATERIALIZED (
   SELECT k.key, s.lock_until, s.locked_at AS since, s.locked_by AS shown, l.locked_by, l.locked_at, l.locked_until, l.sequence,
          m.now,
@@ -124,7 +129,8 @@ WITH locked AS MATERIALIZED (
 SELECT count(*) FROM written;
 
 -- name: write_out
--- Makes {shedlock} follow. Fails, and so undoes all, if the server's clock is past $2.
+-- Makes {shedlock} follow. Fails, and so undoes all, if the server's clock is past $2; and if a row was deleted after make_rows, and
+-- ShedLock has inserted it again since.
 -- $1 names  $2 void after this moment, in microseconds  $3 letters of an owner that fit before our mark
 WITH written AS (
   UPDATE {shedlock} AS s
@@ -143,6 +149,17 @@ WITH written AS (
                    AND s.lock_until =
 -- include: end_for_shedlock
                    ) END
+  RETURNING 1
+), made AS (
+  INSERT INTO {shedlock} (name, lock_until, locked_at, locked_by)
+  SELECT l.key::text,
+-- include: end_for_shedlock
+         , date_trunc('milliseconds', l.locked_at), left(l.locked_by::text, $3::bigint::int) || ' holdfast-' || to_hex(l.sequence)
+    FROM {locks} AS l
+   WHERE l.key::text = ANY ($1::text[]) AND l.sequence > 0 AND l.locked_by IS NOT NULL
+     AND coalesce(l.locked_until >= {now}, true)
+     AND NOT EXISTS (SELECT FROM {shedlock} AS s WHERE s.name::text = l.key::text)
+   ORDER BY l.key::text COLLATE "C"
   RETURNING 1
 )
 SELECT count(*), 1 / CASE WHEN {clock_us} <= $2::bigint THEN 1 ELSE 0 END FROM written;

@@ -148,7 +148,8 @@ void RedisStoreConnection::list_places(const Query& query, Page& page, Instant u
                                 session_.config());
     for (std::size_t i = 0; i + 3 < rows.size(); i += 4) {
       const auto key = static_cast<std::size_t>(rows[i].number());
-      if (key >= keys.size()) throw_failure(not_understood());
+      if (key >= keys.size())
+        throw_failure({Errc::unavailable, not_understood().detail});  // nothing was changed
       page.places.push_back({.key = keys[key],
                              .client = std::string(rows[i + 1].text()),
                              .owner = std::string(rows[i + 2].text()),

@@ -284,7 +284,8 @@ void migrate_database(Connection& connection) {
     Transaction transaction(connection);
     require_ours(connection);
     if (!has_our_tables(connection) || connection.tables().ttl()) return;  // somebody was faster
-    connection.run_script(set_version());
+    // A newer Holdfast may have migrated another lock table of this file.
+    if (version_in(pragma(connection, "user_version")).outdated()) connection.run_script(set_version());
     connection.run_script(text(Sql::migrate_3_locks));
     transaction.commit();
   });
