@@ -116,7 +116,7 @@ TEST_F(TopScreen, of_any_size_is_no_larger_than_that) {
     if (model_.mode() == Model::Mode::inspect)
       model_.update(Inspection{model_.rows().front().lease, {{"k", "c", std::string(300, 'w'), 1s}}, {}});
     for (std::size_t columns = 0; columns < 130; columns += columns < 30 ? 1 : 7) {
-      for (const std::size_t rows : {0, 1, 2, 3, 4, 5, 10, 24}) text(columns, rows);
+      for (const std::size_t rows : {0u, 1u, 2u, 3u, 4u, 5u, 10u, 24u}) text(columns, rows);
     }
   }
   EXPECT_THAT(text(), Not(HasSubstr("\x1b")));

@@ -189,7 +189,7 @@ TEST_F(Foreign, a_folder_of_another_user_is_refused_with_all_below_it) {
   fs::create_directory(theirs + "/below");
   give(theirs, alice, alice);
   give(theirs + "/below", bob, bob);
-  for (const mode_t bits : {0755, 01777}) {  // its owner may rename what lies in it, sticky or not
+  for (const mode_t bits : {0755u, 01777u}) {  // its owner may rename what lies in it, sticky or not
     mode(theirs, bits);
     expect_refused(take_as(bob, {}, below), theirs, "uid 12001");
     expect_refused(take(theirs + "/new/leases.db"), theirs, "uid 12001");
