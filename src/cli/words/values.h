@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // values.h - the values of options and words, checked.
 //
-// Whatever is wrong is thrown as a Failure with Errc::invalid and one sentence that names the input and what
-// would be valid.
+// Each throws Failure with Errc::invalid and one sentence that names the input and what would be valid.
 #pragma once
 #include <charconv>
 #include <optional>

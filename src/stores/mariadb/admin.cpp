@@ -64,8 +64,8 @@ std::vector<std::string> MariaStoreAdmin::due(const ServerProbe& probe) const {
   return statements;
 }
 
-// All who use a table wait behind whoever waits to change it.  So that is for a second only, the least that
-// MySQL has: then they go on, and it is tried again.
+// While a statement waits to change a table, every other user of the table waits behind it.  So it waits only
+// for a second, the shortest time that MySQL knows, gives up, and is tried again.
 void MariaStoreAdmin::make(Connection& connection, const std::string& statement, Instant until) const {
   const auto fail = [&](Errc code, const std::string& why) { throw_failure({code, config_->name + why}); };
   while (true) {

@@ -19,7 +19,7 @@ constexpr Micros darwin_grace = std::chrono::seconds(2);
 
 std::string quoted_suffix() { return "'" + std::string(darwin_suffix) + "'"; }
 
-// What stands in the table for that grant of ours.
+// The unlockKey that marks a row of Darwin's table as this grant.
 std::string unlock_key(Token token) {
   char digits[16];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), to_number(token), 16).ptr;

@@ -3,8 +3,8 @@
 // other.
 //
 // The other program sees only its own table.  What that has no column for (token, exact times, queue, note)
-// is in our tables.  A lease of ours is held as long as its row stands in both; a row of the other table that
-// does not have our mark is a lock of the other program.  A layout is one .cpp and one .sql: darwin,
+// is in Holdfast's tables.  A lease is held while both tables have its row; a row of the other table without
+// Holdfast's mark is a lock of the other program.  A layout is one .cpp and one .sql: darwin,
 // shedlock.
 #pragma once
 #include <cstddef>
@@ -30,7 +30,7 @@ class ForeignRow {
                             Micros now, const Tables& tables) const = 0;
 
  protected:
-  // A live lock of the other program: no client of ours can pass for its holder, nor break it by a token.
+  // For a live lock of the other program: no Holdfast client can act as its owner, nor break it by a token.
   void hide(core::Record& record, std::string shown);
 
   bool there_ = false, foreign_ = false;

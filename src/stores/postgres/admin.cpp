@@ -157,8 +157,8 @@ Result<std::vector<std::string>> PostgresStoreAdmin::init(Instant until) {
   }
 }
 
-// All who use a table wait behind whoever waits to change it.  So that is for a moment only: then they go on,
-// and it is tried again.
+// While a statement waits to change a table, every other user of the table waits behind it.  So it waits only
+// for a moment, gives up, and is tried again.
 std::optional<std::vector<std::string>> PostgresStoreAdmin::try_init(Connection& connection,
                                                                      Instant until) const {
   tell(connection, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until);
