@@ -37,8 +37,8 @@ struct Kept {
 Kept keep_many(const std::string& store, const Crowd& crowd) {
   const Shared<Kept> kept;
   Child child([&] {
-    Client client = open(store);
     std::atomic<long> in_jeopardy = 0, renewals = 0;
+    Client client = open(store);
     std::vector<Lease> leases(static_cast<std::size_t>(crowd.leases));
     const Instant start = BootClock::now();
     {

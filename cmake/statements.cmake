@@ -11,8 +11,8 @@
 #     #include "stores/sqlite/sql.h"         // enum class Sql, sql_count, all_sql, name(Sql), text(Sql)
 #     prepare(text(Sql::acquire));
 #
-# What stands before the first name is about the file. The build fails if a name stands twice, if a part is unknown, and if nothing
-# includes a part. Only TARGET sees the generated header.
+# What stands before the first name is about the file. The build fails if a name stands twice, if a mark is misspelt, if a part is unknown,
+# and if nothing includes a part. Only TARGET sees the generated header.
 #
 # Files that end in .lua make lua.h with an enum Lua in the same way. Lines that are only a comment stay out of those texts, which a
 # server keeps, and each has its sha1(Lua), by which Redis knows it. HEADER NAME.h gives the header another name, for a second set of
@@ -26,6 +26,12 @@ endif()
 # never a list nor an argument: ; and \ in it are only letters.
 macro(holdfast_read_blocks source)
   set(rest "\n${text}")
+  # What looks like a mark, and is none, would be a comment.
+  string(REPLACE "\n" "\n\n" others "${rest}")
+  string(REGEX REPLACE "\n-- (name|part|include): [a-z][a-z0-9_]*\n" "\n" others "${others}")
+  if(others MATCHES "\n( *--? *([A-Za-z]+ *: *[A-Za-z0-9_]+ *|(name|part|include)[ :][^\n]*))\n")
+    message(FATAL_ERROR "${source}: the line '${CMAKE_MATCH_1}' is no mark; write -- name: X, -- part: X or -- include: X")
+  endif()
   while(rest MATCHES "\n-- (name|part): ([a-z][a-z0-9_]*)\n")
     set(mark "${CMAKE_MATCH_0}")
     set(kind "${CMAKE_MATCH_1}")

@@ -38,11 +38,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     require(unescaped(shown) == text, "nothing is lost or confused", shown);
   }
 
-  const Status key = core::check_key(text);
+  const Status key = check_key(text);
   const bool good =
       !text.empty() && text.size() <= 512 && is_utf8(text) && text.find('\0') == std::string_view::npos;
   require(key.has_value() == good, "a key is 1 to 512 bytes of UTF-8 without NUL");
-  require(core::check_owner(text).has_value() == good, "and so is an owner");
+  require(check_owner(text).has_value() == good, "and so is an owner");
   if (!key) {
     const std::string& detail = key.error().detail;
     require(key.error().code == Errc::invalid && is_utf8(detail) && printable(detail) == detail &&

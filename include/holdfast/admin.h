@@ -56,8 +56,9 @@ class HOLDFAST_API Admin {
   // Takes the lease away from the holder of `key` with `token`, and returns that owner.  Errc::lost: the key
   // is not held with this token; nothing was changed.
   //
-  // **This breaks what a lease promises**: the old holder may work until its next renewal, at most a third of
-  // its ttl, and the key may be granted to another owner meanwhile.
+  // **This breaks what a lease promises**: the old holder may work until its next renewal, usually within a
+  // third of its ttl, and the key may be granted to another owner meanwhile.  A holder that does not renew
+  // works until the lease would have ended; one whose lease has no end, until it releases.
   std::string break_lease(std::string_view key, Token token, Break why) {
     return try_break_lease(key, token, std::move(why)).value();
   }
@@ -73,13 +74,14 @@ class HOLDFAST_API Admin {
 
   // purge(): deletes keys that have been free for long, and old entries of the log; tokens still rise.
   // plan(): the statements that init() would run; changes nothing.  init(): creates what is missing, and
-  // returns the statements it ran.
+  // returns the statements it ran.  statements(): those that decide about leases and jobs, as text.
   Purged purge(const Purge& what = {}) { return try_purge(what).value(); }
   Result<Purged> try_purge(const Purge& what = {});
   std::vector<std::string> plan() { return try_plan().value(); }
   Result<std::vector<std::string>> try_plan();
   std::vector<std::string> init() { return try_init().value(); }
   Result<std::vector<std::string>> try_init();
+  std::string statements();
 
   // examine(): cheap facts about the store.  diagnose(): a thorough check, also where leases are refused.
   Traits examine() { return try_examine().value(); }

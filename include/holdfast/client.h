@@ -53,10 +53,10 @@ class HOLDFAST_API Client {
 
   // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
   //
-  // Returns at the end of `wait`, or at most one attempt later (a sixth of the ttl, between 50 ms and 2 s).
-  // Busy is an ordinary answer.  A request without a reply is retried.  If its outcome stays unknown, the
-  // error is in_doubt, and the client releases in the background what may have been granted.  It does not if
-  // you named an `owner`: others may hold the lease by that name.
+  // Returns at the end of `wait`.  If that is shorter than one attempt (a sixth of the ttl, between 50 ms and
+  // 2 s), it may take as long as one attempt.  Busy is an ordinary answer.  A request without a reply is
+  // retried.  If its outcome stays unknown, the error is in_doubt, and the client releases in the background
+  // what may have been granted.  It does not if you named an `owner`: others may hold the lease by that name.
   Lease acquire(std::string_view key, AcquireOptions options = {}) {
     return try_acquire(key, std::move(options)).value();
   }

@@ -5,6 +5,7 @@
 // (sqlite.h, postgres.h, redis.h, mongodb.h, mariadb.h, memory.h), nor those for authors of stores (spi/).
 #pragma once
 #include "holdfast/admin.h"
+#include "holdfast/check.h"
 #include "holdfast/client.h"
 #include "holdfast/clock.h"
 #include "holdfast/export.h"

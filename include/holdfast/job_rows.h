@@ -95,6 +95,10 @@ struct JobRow {
       {};  // its history besides enqueue, start and finish, the oldest event first
 };
 
+// The keys of the leases that a job of this key runs under, one at a time: KEY, or KEY#1 to KEY#LIMIT if so
+// many may run at once.  None if the limit is zero: it has no lock.
+HOLDFAST_API std::vector<std::string> lock_keys(std::string_view key, int limit);
+
 struct JobQuery {
   JobId id{};               // only this job
   std::string_view key{};   // only jobs of this key
@@ -109,6 +113,22 @@ struct JobQuery {
 struct JobPurge {
   Millis older_than = std::chrono::hours(24 * 7);  // jobs that were done, dropped or cancelled longer ago
   std::size_t limit = 1000;                        // at most so many
+};
+
+// One tick of a name, for work that is due once in a while: whoever takes it first does the work.
+struct Tick {
+  std::string_view name;
+  std::int64_t tick = 0;  // ignored if there is a period
+  Millis period{};        // the tick is the moment the period began, in microseconds
+  std::string_view by{};  // who takes it, for people
+};
+struct TickRow {
+  bool taken = false;          // take_tick: the caller has taken it
+  std::int64_t tick{};         // take_tick: the requested one; tick: the last one that was taken; -1: none
+  std::string by = {};         // who took the last one
+  std::optional<Moment> at{};  // when; none: never
+  std::optional<Moment> success{};  // when note_success was last called; none: never
+  Moment now{};                     // the store's wall clock
 };
 
 }  // namespace holdfast

@@ -56,7 +56,6 @@ struct CronOptions {
 
 class Enqueuer;  // a transaction of the caller: some stores' headers
 struct JobsState;
-struct Tick;
 // Only detail::ForkSafe calls this.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
 
@@ -196,12 +195,23 @@ class HOLDFAST_API Jobs {
   // invalid.
   void cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options = {});
 
+  // -- ticks, for work that is no job: once an hour, on the host that comes first
+
+  // At most one caller takes a tick, and only one that is later than the last.
+  TickRow take_tick(const Tick& tick) const { return try_take_tick(tick).value(); }
+  Result<TickRow> try_take_tick(const Tick& tick) const;
+  // The last tick of that name.
+  TickRow tick(std::string_view name) const { return try_tick(name).value(); }
+  Result<TickRow> try_tick(std::string_view name) const;
+  // Records that the work of that name succeeded just now.  `by`: who did it, for people.
+  void note_success(std::string_view name, std::string_view by) const { try_note_success(name, by).value(); }
+  Status try_note_success(std::string_view name, std::string_view by) const;
+
   const Client& client() const;
 
  private:
   friend class JobWorker;
   friend struct JobSchedules;
-  friend struct Ticks;
   template <class J, class... A>
   std::string key_of(A&&... args) const {
     return try_key(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>()).value();

@@ -96,6 +96,8 @@ class HOLDFAST_API Lease {
   //   on_renewed   the lease was renewed; gets the new deadline
   // If the jeopardy or the loss has happened already, the function runs at once.  Each call replaces the
   // function that was set before.  Throws std::system_error if no thread can be started.
+  // A function can still run after the release or the destructor of the lease.  The client's destructor waits
+  // for it, up to a second: what it uses must live longer than the client.
   void on_jeopardy(std::function<void()>);
   void on_lost(std::function<void(const Lost&)>);
   void on_renewed(std::function<void(Instant)>);

@@ -13,14 +13,15 @@
 namespace holdfast::mongodb {
 
 enum class Layout : std::uint8_t {
-  own,        // one document for each key: sound
-  mongo_lock  // the documents of the Ruby gem mongo-lock, beside it; docs/stores/mongodb.md has its limits
+  own,         // one document for each key: sound
+  mongo_lock,  // the documents of the Ruby gem mongo-lock, beside it; docs/stores/mongodb.md has its limits
+  shedlock     // the documents of Java's ShedLock, beside it; docs/migrate/shedlock.md has its limits
 };
 
 struct Options {
   // A URI of libmongoc: "mongodb://db.example/app?replicaSet=rs0&tls=true".  It must name the database.
   std::string uri;
-  std::string collection = "locks";
+  std::string collection{};  // empty: "locks", or the usual one of that layout: "shedLock"
   // Short names of other collections: with {{"other", "other_locks"}}, in("other") is the collection
   // other_locks.
   std::map<std::string, std::string> collections{};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,6 +105,10 @@ enum class Grade : std::uint8_t {
 };
 
 HOLDFAST_API const char* to_string(Grade grade) noexcept;  // "A"
+
+struct Finding;
+// `best` is the class of a store without findings.  A warning makes it C or worse, a danger D.
+HOLDFAST_API Grade grade_of(Grade best, std::span<const Finding> findings) noexcept;
 
 // A property of a store, or of the connection to it, that users of its leases should know.
 struct Finding {

@@ -6,8 +6,9 @@
 #include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
+#include "cli/see/describe.h"
 #include "cli/words/values.h"
-#include "core/check.h"
+#include "holdfast/check.h"
 
 namespace holdfast::cli {
 namespace {
@@ -32,7 +33,7 @@ Break break_of(const Given& given) {
   command.token = token_of("--token ", *token, "`holdfast show` shows");
   if (command.reason.empty())
     refuse("--reason is missing; say why you break the lease: the holder will see it");
-  core::check_words(command.reason, "the reason").value();
+  check_text(command.reason, "the reason").value();
   return command;
 }
 
@@ -51,9 +52,7 @@ int execute(const Break& command, const Common& common) {
   }
   print("broke the lease on " + printable(command.key) + ", which " + printable(short_owner(*broken)) +
         " held");
-  complain(before->lease.detached
-               ? "the lease was detached: its holder learns of this when it next renews or releases"
-               : "the old holder may run until its next renewal (at most ttl/3); stop it if you can");
+  complain(after_break(before->lease) + (before->lease.detached ? "" : "; stop it if you can"));
   return exit_ok;
 }
 
@@ -66,8 +65,9 @@ constinit const CommandSpec commands::break_lease{
     .options = break_options,
     .more =
         R"(Only if KEY is still held with TOKEN; otherwise nothing is changed, and the exit code is 76. The store records who
-did it and why, and the holder learns of it at its next renewal, after at most a third of its ttl. Until then the holder
-continues, and somebody else may be granted KEY. If there is time, stop the process instead.
+did it and why, and the holder learns of it at its next renewal, usually within a third of its ttl. A holder that does
+not renew goes on until the lease would have ended, and one whose lease has no end until it releases. Until then somebody
+else may be granted KEY. If there is time, stop the process instead.
 
   holdfast show nightly
   holdfast break nightly --token 1763193600000000 --reason "its host is gone")",

@@ -26,13 +26,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// None unless the folder is ours and nobody else may write into it.
-Fd open_own_folder(const std::filesystem::path& path) {
-  Fd folder(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+// None unless it is ours and nobody else may write into it.
+Fd if_own(Fd folder) {
   struct stat found {};
   const bool own = folder && ::fstat(folder.get(), &found) == 0 && found.st_uid == ::geteuid() &&
                    (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   return own ? std::move(folder) : Fd();
+}
+
+Fd open_own_folder(const std::filesystem::path& path) {
+  return if_own(Fd(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC)));
 }
 
 // Creates it if it is missing, but only in a folder of ours: root creates nothing in the home of a user.
@@ -44,14 +47,32 @@ Fd make_own_folder(const std::filesystem::path& path) {
   return open_own_folder(path);
 }
 
-// The state folder, otherwise the session folder, which is removed when the user logs out.
+// Where everybody may create files, but nobody else may rename or delete ours.  Another user may have put
+// something there in our name: that is not used.
+Fd make_temporary_folder() {
+  const char* const given = ::secure_getenv("TMPDIR");
+  const Fd above(
+      ::open(given != nullptr && given[0] == '/' ? given : "/tmp", O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+  struct stat found {};
+  if (!above || ::fstat(above.get(), &found) != 0) return {};
+  const bool of_others = found.st_uid != 0 && found.st_uid != ::geteuid();
+  const bool open_to_all = (found.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (found.st_mode & S_ISVTX) == 0;
+  if (of_others || open_to_all) return {};
+  const std::string name = "holdfast-" + std::to_string(::geteuid());
+  if (::mkdirat(above.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return {};
+  return if_own(Fd(::openat(above.get(), name.c_str(), O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC)));
+}
+
+// The state folder; otherwise the session folder, which is removed when the user logs out; otherwise, as for
+// an account of cron's that has no home, one for temporary files.
 Fd notices_folder() {
   if (Fd folder = make_own_folder(std::filesystem::path(user_folder("XDG_STATE_HOME", ".local/state")) /
                                   "holdfast" / "told"))
     return folder;
   const char* const session = ::secure_getenv("XDG_RUNTIME_DIR");
-  if (session == nullptr || session[0] != '/') return {};
-  return make_own_folder(std::filesystem::path(session) / "holdfast" / "told");
+  if (session != nullptr && session[0] == '/')
+    if (Fd folder = make_own_folder(std::filesystem::path(session) / "holdfast" / "told")) return folder;
+  return make_temporary_folder();
 }
 
 // The same for the same line and host in every process (FNV-1a).

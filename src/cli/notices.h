@@ -12,8 +12,9 @@ namespace holdfast::cli {
 ClientOptions with_notices(bool quiet);
 
 // True if this line was not printed to this user on this host within the last day; remembers it.  The memory
-// is a file in the user's state folder, otherwise in that of the session (XDG_RUNTIME_DIR).  If other users
-// can write to both, nothing is remembered, and the result is true.
+// is a file in the user's state folder, otherwise in that of the session (XDG_RUNTIME_DIR), otherwise in
+// holdfast-UID in TMPDIR or /tmp.  If other users can write to all of them, nothing is remembered, and the
+// result is true.
 bool is_due_today(std::string_view line);
 
 }  // namespace holdfast::cli

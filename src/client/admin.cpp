@@ -28,10 +28,10 @@ constexpr Millis without_answer = 10s;  // a wait survives a restart of the stor
 Instant in_one_admin_call() { return clamped_add(BootClock::now(), one_admin_call); }
 
 Status check_why(const Break& why) {
-  if (Status s = core::check_owner(why.by); !s) return s;
+  if (Status s = check_owner(why.by); !s) return s;
   if (why.reason.empty())
     return Error{Errc::invalid, "breaking a lease requires a reason, which its holder will see; give one"};
-  return core::check_words(why.reason, "the reason");
+  return check_text(why.reason, "the reason");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ Result<Diagnosis> Admin::try_diagnose() {
 }
 
 Result<Inspection> Admin::try_inspect(std::string_view key) {
-  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_key(key); !s) return std::move(s).error();
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   auto lease = state_->read(key);
   if (!lease) return std::move(lease).error();
@@ -106,7 +106,7 @@ Result<Inspection> Admin::try_inspect(std::string_view key) {
 }
 
 Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Break why) {
-  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_key(key); !s) return std::move(s).error();
   if (Status s = check_why(why); !s) return std::move(s).error();
   if (token == no_token)
     return Error{Errc::invalid, "0 is not a token; give the token of the lease to break"};
@@ -136,7 +136,7 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
 }
 
 Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
-  if (Status s = core::check_key(key); !s) return s;
+  if (Status s = check_key(key); !s) return s;
   if (options.wait < 0ms) return Error{Errc::invalid, "the wait is negative; give 0 or more"};
   if (Status s = state_->check_not_forked(); !s) return s;
 
@@ -187,5 +187,7 @@ Result<std::vector<std::string>> Admin::try_plan() {
 Result<std::vector<std::string>> Admin::try_init() {
   return state_->unless_forked([&] { return state_->store->admin()->init(in_one_admin_call()); });
 }
+
+std::string Admin::statements() { return state_->store->admin()->statements(); }
 
 }  // namespace holdfast

@@ -132,7 +132,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->set_last_reply(reply_);
-    client_.waiting_.listen();  // between keeping our place and the check that follows
+    client_.waiting_.listen(step.until);  // between keeping our place and the check that follows
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
 }

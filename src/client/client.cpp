@@ -26,8 +26,8 @@ constexpr std::size_t one_page = 100;
 Instant soon() { return clamped_add(BootClock::now(), one_call); }
 
 Status check_names(std::string_view key, OwnerView owner) {
-  if (Status s = core::check_key(key); !s) return s;
-  return core::check_owner(owner.text);
+  if (Status s = check_key(key); !s) return s;
+  return check_owner(owner.text);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions optio
 Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis ttl, bool extend) {
   if (Status s = state_->check_ready(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
-  if (Status s = extend ? core::check_extension(ttl) : core::check_ttl(ttl); !s) return std::move(s).error();
+  if (Status s = extend ? core::check_extension(ttl) : check_ttl(ttl); !s) return std::move(s).error();
   const auto reply =
       state_->send({.verb = Verb::renew, .key = {key}, .owner = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
@@ -133,7 +133,7 @@ Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
 
 Result<LeaseRow> Client::try_read(std::string_view key) {
   if (Status s = state_->check_ready(); !s) return std::move(s).error();
-  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_key(key); !s) return std::move(s).error();
   return read_lease(state_->connection(), {key}, soon());
 }
 
@@ -148,7 +148,7 @@ Result<bool> Client::try_available(std::string_view key, OwnerView owner) {
 
 Result<std::size_t> Client::try_release_all(OwnerView owner) {
   if (Status s = state_->check_ready(); !s) return std::move(s).error();
-  if (Status s = core::check_owner(owner.text); !s) return std::move(s).error();
+  if (Status s = check_owner(owner.text); !s) return std::move(s).error();
   std::size_t released = 0;
   std::string after;
   while (true) {

@@ -10,7 +10,9 @@ std::string ClientAccess::new_owner(const Client& client) { return client.state_
 
 const std::shared_ptr<Store>& ClientAccess::store(const Client& client) { return client.state_->store(); }
 
-Telemetry& ClientAccess::telemetry(const Client& client) { return client.state_->telemetry(); }
+const std::shared_ptr<Telemetry>& ClientAccess::telemetry(const Client& client) {
+  return client.state_->shared_telemetry();
+}
 
 Millis ClientAccess::longest_place(const Client& client) {
   return core::longest_place(client.state_->options().place);
@@ -44,23 +46,16 @@ Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
   const bool opened =
       state.open().has_value();  // a lazy client may not be open yet, and its store has just answered
   const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
-  lease->detached = lease->claim = grant.claim;
+  lease->detached = grant.claim != nullptr;
+  lease->claim = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,
-                            .keep = grant.keep && !grant.claim,
+                            .keep = grant.keep,
                             .margin = state.options().margin,
                             .resolution = opened ? state.traits().resolution : Millis::zero()};
   state.keeper().keep(lease, core::Belief(plan, grant.sent, grant.remaining));
   if (!grant.claim)
     state.telemetry().notify(&Observer::on_acquired, AcquiredEvent{state.telemetry().about(*lease)});
   return Lease(lease, client.state_.shared());
-}
-
-bool ClientAccess::renewed(const Lease& lease, Instant sent, Millis life) {
-  return lease.client_->keeper().renewed(*lease.state_, lease.state_->ttl(), sent, life);
-}
-
-void ClientAccess::lose(const Lease& lease, Lost lost) {
-  lease.client_->keeper().lose(lease.state_, std::move(lost));
 }
 
 bool ClientAccess::disown(const Lease& lease) {

@@ -17,17 +17,17 @@ struct Grant {
   std::string key, owner;
   Token token{};
   Millis ttl{};
-  Instant sent{};      // read before the request was sent
-  Millis remaining{};  // as the store replied
-  bool keep = true;    // renewed by the client's keeper
-  bool claim = false;  // the claim of a job: the store has no such lease, so no request is sent for it
+  Instant sent{};                             // read before the request was sent
+  Millis remaining{};                         // as the store replied
+  bool keep = true;                           // renewed by the client's keeper
+  std::shared_ptr<ClaimRenewals> claim = {};  // the claim of a job, which is not a lease of the store
 };
 
 // Gives src/jobs access to the private state of clients and leases.
 struct ClientAccess {
   static std::string new_owner(const Client& client);
   static const std::shared_ptr<Store>& store(const Client& client);
-  static Telemetry& telemetry(const Client& client);
+  static const std::shared_ptr<Telemetry>& telemetry(const Client& client);
   // How long a place in a queue lasts at most, for clients with the options of this one.
   static Millis longest_place(const Client& client);
   static Status check_not_forked(const Client& client);
@@ -50,11 +50,8 @@ struct ClientAccess {
   // them.
   static std::size_t waiters(const Client& client, std::string_view key);
 
-  // -- for leases that src/jobs itself renews and releases
+  // -- for leases that src/jobs itself releases
 
-  // True: the lease is held for `life` from `sent`.  False: its deadline had passed.
-  static bool renewed(const Lease& lease, Instant sent, Millis life);
-  static void lose(const Lease& lease, Lost lost);
   // The lease is not held from now on; no request is sent.  False: it was not held any more.
   static bool disown(const Lease& lease);
 };

@@ -25,7 +25,7 @@ ClientState::ClientState(std::shared_ptr<Store> store, ClientOptions options)
       owner_start_(owner_name(store_->client())),
       telemetry_(std::make_shared<Telemetry>(options_, *store_)),
       shared_(std::make_shared<SharedConnection>(store_, telemetry_, options_.batch_limit)),
-      waiting_([this] { return connection().listener(); }),
+      waiting_([this](Instant until) { return connection().listener(until); }),
       keeper_(store_, std::shared_ptr<StoreConnection>(shared_, &shared_->batched), telemetry_,
               waiting_.heir()) {}
 
@@ -93,13 +93,13 @@ Result<Reply> ClientState::send(const Request& request, Instant until) {
 Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key,
                                                          const AcquireOptions& options) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
-  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_key(key); !s) return std::move(s).error();
   return acquire(key, core::settle(options, options_.defaults, options_.margin));
 }
 
 Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, const core::Terms& terms) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
-  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
   const Instant start = telemetry_->observes() ? BootClock::now() : Instant();
   const std::string owner = terms.owner ? *terms.owner : new_owner();

@@ -74,6 +74,7 @@ class ClientState {
   const ClientOptions& options() const noexcept { return options_; }
   Keeper& keeper() noexcept { return keeper_; }
   Telemetry& telemetry() noexcept { return *telemetry_; }
+  const std::shared_ptr<Telemetry>& shared_telemetry() const noexcept { return telemetry_; }
   std::size_t waiters(std::string_view key) const { return waiting_.waiters(key); }
   const Traits& traits() const noexcept { return traits_; }
 

@@ -33,8 +33,10 @@ class Connection final : public StoreConnection {
   Result<Traits> examine(Instant until) override {
     return with_store({StoreOperation::examine}, until, [&](StoreConnection& c) { return c.examine(until); });
   }
-  std::unique_ptr<StoreListener> listener() override {
-    return connection_ ? connection_->listener() : nullptr;
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override {
+    if (!connection_)
+      return Error{Errc::unavailable, "the connection was lost; the next request connects again"};
+    return connection_->listener(until);
   }
 
  private:
@@ -100,7 +102,9 @@ class ObservedConnection final : public StoreConnection {
     return reported(connection_.list(query, until));
   }
   Result<Traits> examine(Instant until) override { return reported(connection_.examine(until)); }
-  std::unique_ptr<StoreListener> listener() override { return connection_.listener(); }
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override {
+    return reported(connection_.listener(until));
+  }
 
  private:
   template <class T>

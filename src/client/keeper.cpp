@@ -64,7 +64,7 @@ void Keeper::keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief)
   try {
     state_->leases.emplace(lease->id, lease);
     if (lease->named) state_->named.emplace(lease->key, lease.get());
-    state_->keeping.add(lease->id, belief);
+    state_->keeping.add(lease->id, belief, lease->claim ? &lease->claim->at_once : nullptr);
   } catch (...) {
     state_->remove(*lease);
     throw;

@@ -34,7 +34,8 @@ namespace holdfast {
 // releases, on a connection of its own.  It sends as many renewals in one batch as the store answers well
 // within the time limit of a call.  The *deadline thread* does no I/O: it reports jeopardy and loss on time,
 // also while every connection hangs.  Both start before the first lease is acquired.  If the store does not
-// purge by itself, a third thread purges from time to time and ends.
+// purge by itself, a third thread purges from time to time and ends.  The claims of jobs are kept like
+// leases, with a request of their own (ClaimRenewals).
 //
 // The threads own everything that they use, so a callback may destroy the client.
 class Keeper {
@@ -194,14 +195,12 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void renew(StoreConnection& connection, const LeaseStates& due);
   void settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply, Instant sent);
   Instant time_for_a_call(Instant now);
-  static Status apply(StoreConnection& connection, std::span<const Request> requests,
-                      std::span<Reply> replies, Instant until);
   void log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields = {});
-  void log_failed(const LeaseStates& failed, const std::string& why);
+  void log_failures(std::string& before, const LeaseStates& failed, const std::string& why);
   void report_renewals(const LeaseStates& due, const Status& status, std::span<const Reply> replies);
   void report_calls();
 
-  std::string trouble;  // why the last renewal failed; empty: it did not
+  std::string trouble;  // why the last renewal of leases failed; empty: it did not
   core::BatchSize renewals_at_once, releases_at_once;
 
   // -- the renewal thread: pending releases

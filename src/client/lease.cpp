@@ -179,7 +179,7 @@ Status Lease::renew_by(Millis ttl, bool extend) {
 
 Status Lease::try_renew(std::optional<Ttl> ttl) {
   if (!state_) return holds_nothing();
-  if (Status s = core::check_ttl(ttl.value_or(state_->ttl())); !s) return s;
+  if (Status s = check_ttl(ttl.value_or(state_->ttl())); !s) return s;
   return renew_by(ttl.value_or(state_->ttl()), false);
 }
 

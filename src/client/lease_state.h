@@ -6,14 +6,31 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/batching.h"
 #include "core/keeping.h"
 #include "holdfast/lease.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
+
+struct LeaseState;
+
+// How the claims of jobs are renewed, many in one call.  Used by the renewal thread only.
+class ClaimRenewals {
+ public:
+  virtual ~ClaimRenewals() = default;
+  // Fills replies[i] for claims[i]: granted, lost, or an error.
+  virtual Status renew(std::span<const std::shared_ptr<LeaseState>> claims, std::span<Reply> replies,
+                       Instant until) = 0;
+
+  core::BatchSize at_once;
+  std::string trouble;  // why the last renewal failed; empty: it did not
+};
 
 //   held ──release()──> released
 //     └──deadline passed, or the store replied lost──> losing ──the stop was requested──> lost (final)
@@ -31,9 +48,10 @@ struct LeaseState {
   const int attempts;
   core::Keeping::Id id = 0;  // at the keeper
   bool detached = false;
-  bool named = false;       // the user gave the owner's name, so other Lease objects may hold the same grant
-  bool claim = false;       // the claim of a job: the store has no such lease, and it is not observed as one
-  int failed_renewals = 0;  // in a row; used by the renewal thread only
+  bool named = false;  // the user gave the owner's name, so other Lease objects may hold the same grant
+  // The claim of a job: the store has no such lease, and it is not observed as one.  Null: a lease.
+  std::shared_ptr<ClaimRenewals> claim = {};
+  int failed_renewals = 0;         // in a row; used by the renewal thread only
   std::function<bool()> finished;  // called by the keeper only
   // An earlier acquire of this owner got no reply and may reach the store until then, also after the release.
   // So one more release follows.

@@ -26,6 +26,27 @@ const Error* error_of(const Status& batch, const Reply& reply) {
   return reply.error ? &*reply.error : nullptr;
 }
 
+// The next attempt may have memory again; an exception here would end the process.
+template <class Call>
+Status with_memory(const Call& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::in_doubt, "out of memory"};
+  }
+}
+
+std::vector<Request> requests_to_renew(const std::vector<std::shared_ptr<LeaseState>>& due) {
+  std::vector<Request> requests;
+  for (const auto& lease : due)
+    requests.push_back({.verb = Verb::renew,
+                        .key = {lease->key},
+                        .owner = {lease->owner},
+                        .token = lease->token,
+                        .ttl = lease->ttl()});
+  return requests;
+}
+
 }  // namespace
 
 void Keeper::State::renewal_thread() {
@@ -90,27 +111,26 @@ bool Keeper::State::is_finished(const LeaseState& lease) {
 }
 
 void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
-  std::vector<Request> requests;
+  ClaimRenewals* const claims =
+      due.front()->claim.get();  // a batch has either claims of one queue, or leases
+  core::BatchSize& at_once = claims ? claims->at_once : renewals_at_once;
   std::vector<Reply> replies(due.size());
   const Instant sent = BootClock::now();  // before sending: the store cannot start the ttl earlier
   Instant until = time_for_a_call(sent), last_deadline = Instant::min();
   for (const auto& lease : due) {
-    const Millis ttl = lease->ttl();
-    requests.push_back({.verb = Verb::renew,
-                        .key = {lease->key},
-                        .owner = {lease->owner},
-                        .token = lease->token,
-                        .ttl = ttl});
-    until = std::min(until, clamped_add(sent, core::attempt_limit(ttl)));
+    until = std::min(until, clamped_add(sent, core::attempt_limit(lease->ttl())));
     last_deadline = std::max(last_deadline, lease->believed_until());
   }
   until = std::min(until, last_deadline);  // not the first deadline: a dying lease must not shorten the call
-  const Status status = apply(connection, requests, replies, until);
+  const Status status = with_memory([&] {
+    return claims ? claims->renew(due, replies, until)
+                  : connection.apply(requests_to_renew(due), replies, until);
+  });
   const Instant now = BootClock::now();
   if (status)
-    renewals_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
+    at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
   else
-    renewals_at_once.failed(due.size());
+    at_once.failed(due.size());
   const auto has_answer = [&](std::size_t i) { return error_of(status, replies[i]) == nullptr; };
   // Renewed leases first: to find out why others were lost takes a query, and the deadlines do not wait for
   // it.
@@ -120,7 +140,9 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
   const Instant enough = time_for_a_call(now);  // for these queries: other renewals are due then
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (has_answer(i) && replies[i].verdict != Verdict::granted) {
-      lose(due[i], why_lost(connection, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
+      lose(due[i],
+           claims ? Lost{Loss::stolen, "the job was cancelled, or its claim expired"}
+                  : why_lost(connection, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
     }
   }
   LeaseStates failed;
@@ -135,10 +157,7 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
     const std::lock_guard lock(mutex);
     for (const auto& lease : failed) keeping.failed(lease->id, now, jitter.fraction());
   }
-  // Logs each new cause once, and not each attempt.
-  const bool changed = std::exchange(trouble, why) != why;
-  if (changed && failed.empty()) log(LogLevel::info, "renewing leases works again");
-  if (changed && !failed.empty()) log_failed(failed, why);
+  log_failures(claims ? claims->trouble : trouble, failed, why);
   report_renewals(due, status, replies);
 }
 
@@ -146,7 +165,10 @@ void Keeper::State::log(LogLevel level, std::string_view text, std::initializer_
   telemetry->in_background([&] { telemetry->log(level, text, fields); });
 }
 
-void Keeper::State::log_failed(const LeaseStates& failed, const std::string& why) {
+// Logs each new cause once, and not each attempt.
+void Keeper::State::log_failures(std::string& before, const LeaseStates& failed, const std::string& why) {
+  if (std::exchange(before, why) == why) return;
+  if (failed.empty()) return log(LogLevel::info, "renewing leases works again");
   if (failed.size() > 1)
     return log(LogLevel::warning,
                "cannot renew " + std::to_string(failed.size()) + " leases: " + why +
@@ -168,7 +190,7 @@ void Keeper::State::report_renewals(const LeaseStates& due, const Status& status
   telemetry->in_background([&] {
     for (std::size_t i = 0; i < due.size(); ++i) {
       LeaseState& lease = *due[i];
-      if (!lease.held()) continue;
+      if (!lease.held() || lease.claim) continue;
       const LeaseEvent about = telemetry->about(lease);
       if (const Error* error = error_of(status, replies[i])) {
         telemetry->notify(&Observer::on_retry,
@@ -183,16 +205,6 @@ void Keeper::State::report_renewals(const LeaseStates& due, const Status& status
 
 void Keeper::State::report_calls() {
   if (telemetry->observes()) telemetry->in_background([this] { telemetry->report_calls(); });
-}
-
-// The next attempt may have memory again; an exception here would end the process.
-Status Keeper::State::apply(StoreConnection& connection, std::span<const Request> requests,
-                            std::span<Reply> replies, Instant until) {
-  try {
-    return connection.apply(requests, replies, until);
-  } catch (const std::bad_alloc&) {
-    return Error{Errc::in_doubt, "out of memory"};
-  }
 }
 
 void Keeper::State::settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply,
@@ -282,7 +294,7 @@ bool Keeper::State::send_due_releases(StoreConnection& connection, PendingReleas
   }
   const Instant sent = BootClock::now();
   const Instant until = std::min(clamped_add(sent, one_pending_release), time_for_a_call(sent));
-  const Status status = apply(connection, requests, replies, until);
+  const Status status = with_memory([&] { return connection.apply(requests, replies, until); });
   report_releases(due, status, replies);
   if (!status) return false;
   releases_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);

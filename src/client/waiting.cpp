@@ -119,14 +119,36 @@ std::function<bool(std::string_view)> Waiting::heir() const {
   };
 }
 
-void Waiting::listen() {
-  const std::lock_guard lock(listening_mutex_);
-  if (std::exchange(listening_, true)) return;
+void Waiting::listen(Instant until) {
+  {
+    const std::lock_guard lock(listening_mutex_);
+    if (listening_) return;
+    if (std::exchange(connecting_, true)) {
+      passed_by_ = true;
+      return;
+    }
+  }
+  bool listens = false;
   try {
-    std::shared_ptr<StoreListener> listener = make_listener_();
-    if (listener) listener_ = Worker([state = state_, listener] { ring(*state, *listener); });
+    if (auto made = make_listener_(until)) {
+      const std::shared_ptr<StoreListener> listener = *std::move(made);
+      if (listener) listener_ = Worker([state = state_, listener] { ring(*state, *listener); });
+      listens = true;
+    }
   } catch (...) {  // out of threads, descriptors or memory: the next call tries again
-    listening_ = false;
+  }
+  const std::lock_guard lock(listening_mutex_);
+  connecting_ = false;
+  listening_ = listens;
+  // They may have checked their keys before we subscribed.
+  if (std::exchange(passed_by_, false)) wake(*state_, nullptr);
+}
+
+void Waiting::wake(State& state, const std::vector<std::string>* keys) {
+  const std::lock_guard lock(state.mutex);
+  for (auto& [key, door] : state.doors) {
+    const bool concerned = keys == nullptr || std::find(keys->begin(), keys->end(), key) != keys->end();
+    if (concerned && !door.gate.empty()) (*door.gate.front())->ring();
   }
 }
 
@@ -137,12 +159,7 @@ void Waiting::ring(State& state, StoreListener& listener) {
       Result<std::vector<std::string>> keys = Error{Errc::unavailable, {}};
       guarded([&] { keys = listener.ready(); });
       if (!keys) state.wakeup.wait(clamped_add(BootClock::now(), after_failure));
-      const std::lock_guard lock(state.mutex);
-      for (auto& [key, door] : state.doors) {
-        const bool concerned =
-            !keys || keys->empty() || std::find(keys->begin(), keys->end(), key) != keys->end();
-        if (concerned && !door.gate.empty()) (*door.gate.front())->ring();
-      }
+      wake(state, keys && !keys->empty() ? &*keys : nullptr);
     }
     const std::lock_guard lock(state.mutex);
     if (state.closed) return;

@@ -21,7 +21,7 @@ namespace holdfast {
 // waiter of a gate.  It starts when a waiter first has to sleep.
 class Waiting {
  public:
-  using MakeListener = std::function<std::unique_ptr<StoreListener>()>;
+  using MakeListener = std::function<Result<std::unique_ptr<StoreListener>>(Instant until)>;
   explicit Waiting(MakeListener make_listener)
       : state_(std::make_shared<State>()), make_listener_(std::move(make_listener)) {}
   ~Waiting();
@@ -79,8 +79,10 @@ class Waiting {
   std::function<bool(std::string_view key)> heir() const;
 
   // Subscribes to notifications.  If the store cannot notify, or no thread can be started, the waiters poll.
-  // Call it after a place was kept and before the next request.
-  void listen();
+  // Call it after a place was kept and before the next request.  Returns by `until` or soon after.  If it
+  // could not subscribe by then, the next call tries again.  A thread that comes meanwhile does not wait for
+  // that, and is woken when it is done.
+  void listen(Instant until);
 
  private:
   struct State {
@@ -90,11 +92,14 @@ class Waiting {
     bool closed = false;
   };
   static void ring(State& state, StoreListener& listener);
+  // The first waiters of these keys; null: of all.
+  static void wake(State& state, const std::vector<std::string>* keys);
 
   const std::shared_ptr<State> state_;
   const MakeListener make_listener_;
   std::mutex listening_mutex_;  // guards what follows
-  bool listening_ = false;
+  bool connecting_ = false, listening_ = false;
+  bool passed_by_ = false;  // other threads came while one connected
   Worker listener_;
 };
 

@@ -9,13 +9,13 @@
 #include "base/url.h"
 #include "core/timing.h"
 
-namespace holdfast::core {
+namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr std::size_t longest_name = 512;
-constexpr std::size_t longest_words = 4096;
+constexpr std::size_t longest_text = 4096;
 constexpr Millis shortest_ttl = 20ms;
 constexpr Millis longest_ttl = 24h * 36525;
 
@@ -56,21 +56,27 @@ Status check_ttl(Millis ttl) {
   return Status{};
 }
 
+Status check_text(std::string_view text, const char* what) {
+  if (text.size() > longest_text)
+    return invalid(std::string(what) + " has " + std::to_string(text.size()) + " bytes; give at most 4096");
+  if (text.find('\0') != std::string_view::npos)
+    return invalid(std::string(what) + " " + shown(text) + " contains a NUL byte; give UTF-8 without NUL");
+  if (!is_utf8(text))
+    return invalid(std::string(what) + " " + shown(text) + " is not valid UTF-8; give UTF-8 without NUL");
+  return Status{};
+}
+
+Status check_options(const AcquireOptions& options) {
+  return core::check_terms(core::settle(options, {}), {});
+}
+
+namespace core {
+
 Status check_extension(Millis more) {
   if (more <= 0ms)
     return invalid("a lease cannot be extended by " + std::to_string(more.count()) +
                    "ms; give a time above 0");
   return check_ttl(std::max(more, shortest_ttl));
-}
-
-Status check_words(std::string_view words, const char* what) {
-  if (words.size() > longest_words)
-    return invalid(std::string(what) + " has " + std::to_string(words.size()) + " bytes; give at most 4096");
-  if (words.find('\0') != std::string_view::npos)
-    return invalid(std::string(what) + " " + shown(words) + " contains a NUL byte; give UTF-8 without NUL");
-  if (!is_utf8(words))
-    return invalid(std::string(what) + " " + shown(words) + " is not valid UTF-8; give UTF-8 without NUL");
-  return Status{};
 }
 
 Status check_terms(const Terms& o, std::optional<Millis> margin) {
@@ -81,7 +87,7 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
       return invalid("the owner " + shown(*o.owner) +
                      " has the form of a name that Holdfast generates for a process; give another name");
   }
-  if (Status s = check_words(o.note, "the note"); !s) return s;
+  if (Status s = check_text(o.note, "the note"); !s) return s;
   if (o.wait < 0ms)
     return invalid("a wait of " + std::to_string(o.wait.count()) + "ms is negative; give 0 or more");
   if (o.attempts < 0)
@@ -108,4 +114,6 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
   return Status{};
 }
 
-}  // namespace holdfast::core
+}  // namespace core
+
+}  // namespace holdfast

@@ -3,15 +3,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
-namespace {
-
-bool reads_like(std::string_view topic, std::string_view known) {
-  return topic.starts_with(known.substr(0, known.find('.') + 1)) &&
-         topic.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string_view::npos;
-}
-
-}  // namespace
+namespace holdfast {
 
 Grade grade_of(Grade best, std::span<const Finding> findings) noexcept {
   Grade grade = best;
@@ -21,6 +13,16 @@ Grade grade_of(Grade best, std::span<const Finding> findings) noexcept {
   }
   return grade;
 }
+
+namespace core {
+namespace {
+
+bool reads_like(std::string_view topic, std::string_view known) {
+  return topic.starts_with(known.substr(0, known.find('.') + 1)) &&
+         topic.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") == std::string_view::npos;
+}
+
+}  // namespace
 
 bool Accepted::covers(std::string_view topic) const {
   return all || std::find(topics.begin(), topics.end(), topic) != topics.end();
@@ -55,4 +57,6 @@ Status check_topics(std::span<const std::string> topics, std::span<const std::st
   return Status{};
 }
 
-}  // namespace holdfast::core
+}  // namespace core
+
+}  // namespace holdfast

@@ -78,10 +78,6 @@ std::vector<std::string_view> topics_of(const Rules&... tables) {
   return topics;
 }
 
-// The class of a store, A to D: how far its leases can be trusted.  `best` is its class without findings.  A
-// warning makes it C or worse, a danger D.
-Grade grade_of(Grade best, std::span<const Finding> findings) noexcept;
-
 // The findings that the user knows of and accepts.
 struct Accepted {
   bool all = false;                      // unsafe=allow

@@ -6,7 +6,8 @@
 namespace holdfast::core {
 
 // A store that can put a moment in the place of its server's `now`, so that a test can ask at the very
-// microsecond at which a lease ends (tests/conformance/rule_table_test.cpp).
+// microsecond at which a lease, a claim or a pause ends (tests/conformance/rule_table_test.cpp,
+// tests/engines/job_table_test.cpp).
 class FixedNow {
  public:
   // For the connections that are opened after this.  Since 1970.

@@ -5,7 +5,8 @@
 #include <charconv>
 #include <tuple>
 
-namespace holdfast::core {
+namespace holdfast {
+namespace core {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,6 +24,7 @@ void let_go_of_lock(JobRow& row) {
 }
 
 void enter(JobRecord& job, JobState state, Moment wall) {
+  if (job.damaged == "state") job.damaged.clear();
   job.row.state = state;
   job.row.finished_at = is_over(state) ? std::optional(wall) : std::nullopt;
   job.row.parked = false;
@@ -30,13 +32,18 @@ void enter(JobRecord& job, JobState state, Moment wall) {
   leave_slot(job.row);
 }
 
+std::string error_of_damaged(const JobRecord& job) {
+  return "cannot run the job: its field " + job.damaged +
+         " has a wrong type or an unknown value; repair it, then retry the job";
+}
+
 Moment when(const NewJob& job, Moment wall) {
   return job.at ? *job.at : wall + std::max(job.in, Millis::zero());
 }
 
-Error wrong_state(const JobRow& row, const std::string& verb, const char* remedy = "") {
-  return {Errc::invalid, "cannot " + verb + " job " + std::to_string(to_number(row.id)) + ": it is " +
-                             to_string(row.state) + remedy};
+Error wrong_state(const JobRow& row, JobChange what, const char* remedy = "") {
+  return {Errc::invalid, std::string("cannot ") + verb_of(what) + " job " +
+                             std::to_string(to_number(row.id)) + ": it is " + to_string(row.state) + remedy};
 }
 
 }  // namespace
@@ -108,6 +115,16 @@ std::string lock_name(std::string_view key, int limit, int n) {
   return std::string(key) + (limit == 1 ? "" : "#" + std::to_string(n));
 }
 
+}  // namespace core
+
+std::vector<std::string> lock_keys(std::string_view key, int limit) {
+  std::vector<std::string> keys;
+  for (int n = 1; n <= limit; ++n) keys.push_back(core::lock_name(key, limit, n));
+  return keys;
+}
+
+namespace core {
+
 Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim) {
   return {.verb = Verb::acquire,
           .key = lock,
@@ -134,6 +151,14 @@ bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment) {
   let_go_of_lock(row);
   enter(job, JobState::dead, moment.wall);
   return true;
+}
+
+void end_damaged(JobRecord& job, const JobMoment& moment) {
+  job.row.error = error_of_damaged(job);
+  let_go_of_lock(job.row);
+  enter(job, JobState::dead, moment.wall);
+  if (job.row.key.empty()) job.row.slotted = false;  // its key may be what is damaged
+  note(job, moment.wall, "failed", job.row.error);
 }
 
 void start(JobRecord& job, const ClaimRequest& claim, Key lock, Token token, const JobMoment& moment) {
@@ -175,9 +200,13 @@ bool before(const JobRow& a, const JobRow& b) noexcept {
          std::tuple(b.priority, b.run_at, to_number(b.id));
 }
 
+bool is_claim_of(const JobRecord& job, const ClaimRef& claim) noexcept {
+  return job.row.state == JobState::running && job.row.owner == claim.owner.text;
+}
+
 bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {
   JobRow& row = job.row;
-  if (row.state != JobState::running || row.owner != how.owner.text) return false;
+  if (!is_claim_of(job, {how.id, how.owner})) return false;
   enter(job, how.to, moment.wall);
   let_go_of_lock(row);
   row.error = how.error;
@@ -196,17 +225,26 @@ bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {
   return true;
 }
 
+const char* verb_of(JobChange what) noexcept {
+  switch (what) {
+    case JobChange::cancel: return "cancel";
+    case JobChange::retry: return "retry";
+    case JobChange::remove: return "remove";
+  }
+  return "?";
+}
+
 Status change(JobRecord& job, JobChange what, std::string_view by, const JobMoment& moment) {
   JobRow& row = job.row;
   const bool live = !is_over(row.state);
   switch (what) {
     case JobChange::cancel:
-      if (!live && row.state != JobState::dead) return wrong_state(row, "cancel");
+      if (!live && row.state != JobState::dead) return wrong_state(row, what);
       enter(job, JobState::cancelled, moment.wall);
       note(job, moment.wall, "cancelled", by);
       return Status{};
     case JobChange::retry:
-      if (live) return wrong_state(row, "retry");
+      if (live) return wrong_state(row, what);
       enter(job, JobState::queued, moment.wall);
       row.attempt = row.crashes = 0;
       row.run_at = row.due_at = moment.wall;
@@ -215,7 +253,7 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
       note(job, moment.wall, "retried", by);
       return Status{};
     case JobChange::remove:
-      if (row.state == JobState::running) return wrong_state(row, "remove", "; cancel it first");
+      if (row.state == JobState::running) return wrong_state(row, what, "; cancel it first");
       return Status{};
   }
   return Status{};
@@ -225,6 +263,7 @@ JobRow seen(JobRecord job, Micros now) {
   const bool live = job.row.state == JobState::running && now < job.claim_until;
   job.row.claim_remaining = live ? std::chrono::ceil<Millis>(job.claim_until - now) : Millis::zero();
   job.row.trail = trail_of(job.trail);
+  if (!job.damaged.empty() && job.row.error.empty()) job.row.error = error_of_damaged(job);
   return std::move(job.row);
 }
 
@@ -256,6 +295,11 @@ Error slot_is_taken(JobId id, JobId by) {
                              "wait until that job is done, or cancel it"};
 }
 
+Error job_is_locked(std::string_view store) {
+  return {Errc::unavailable,
+          std::string(store) + ": the claim was not renewed: another transaction has locked its job"};
+}
+
 void note(JobRecord& job, Moment wall, std::string_view event, std::string_view detail) {
   std::string line =
       std::to_string(wall.time_since_epoch().count()) + " " + std::string(event) + " " + std::string(detail);
@@ -266,4 +310,6 @@ void note(JobRecord& job, Moment wall, std::string_view event, std::string_view 
   job.trail.erase(0, cut + 1);
 }
 
-}  // namespace holdfast::core
+}  // namespace core
+
+}  // namespace holdfast

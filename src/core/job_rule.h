@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // job_rule.h - what becomes of a job: the rules of holdfast/spi/job_engine.h as functions of one record.
 //
-// A database that can run them on its own does so in its language (Lua, SQL); one that
-// only keeps rows reads them, asks here, and writes what was changed (rows/row_engine.h).
+// A database that only keeps rows reads them, asks here, and writes what was changed (rows/row_engine.h). One
+// that decides on its server says the same in its language; tests/engines/job_table_test.cpp compares them,
+// moment by moment.
 #pragma once
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct JobRecord {
   JobRow row = {};
   Micros claim_until{};    // on the clock of `now`; zero unless running
   std::string trail = {};  // row.trail as stores keep it: a line "MICROS EVENT DETAIL" for each event
+  // A field with a value that Holdfast has not written, as somebody has changed it by hand; empty: none.
+  std::string damaged = {};
 };
 
 // -- enqueueing
@@ -55,6 +58,9 @@ OnConflict conflict_of(const JobRow& job) noexcept;
 
 // Its last worker was not heard of again: counts the crash.  True: it was one too many, and the job is dead.
 bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment);
+// No worker can run a damaged job, and it must not stop its queue: it is dead, and its error names
+// the field.  What it held has been given back.
+void end_damaged(JobRecord& job, const JobMoment& moment);
 // It runs, under `lock` unless that is empty.
 void start(JobRecord& job, const ClaimRequest& claim, Key lock, Token token, const JobMoment& moment);
 void drop(JobRecord& job, std::string_view blocker, const JobMoment& moment);
@@ -70,8 +76,12 @@ bool before(const JobRow& a, const JobRow& b) noexcept;
 
 // -- and then
 
+bool is_claim_of(const JobRecord& job, const ClaimRef& claim) noexcept;
+
 // False: it is not this holder's.
 bool finish(JobRecord& job, const Finish& how, const JobMoment& moment);
+// cancel, retry or remove.
+const char* verb_of(JobChange what) noexcept;
 // Not for JobChange::remove, which only asks whether it may be.
 Status change(JobRecord& job, JobChange what, std::string_view by, const JobMoment& moment);
 
@@ -82,10 +92,14 @@ std::vector<TrailEntry> trail_of(std::string_view text);
 
 Error no_such_job(JobId id);
 Error slot_is_taken(JobId id, JobId by);
+// Of a claim that was not renewed because another transaction has locked its job.  `store`: its name.
+Error job_is_locked(std::string_view store);
 
 // At the end of the trail; the oldest lines go when it gets too long.
 void note(JobRecord& job, Moment wall, std::string_view event, std::string_view detail);
 
+// No length of time is longer: a database's own would overflow.
+inline constexpr Millis a_century = std::chrono::hours(24 * 36525);
 inline constexpr Millis longest_idle = std::chrono::minutes(1);
 inline constexpr Millis scout_pause = std::chrono::seconds(1);
 inline constexpr Millis parked_pause = std::chrono::minutes(1);

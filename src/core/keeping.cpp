@@ -10,7 +10,7 @@
 namespace holdfast::core {
 namespace {
 
-// The time limit of a batch is that of its shortest-lived lease, and a batch fails as a whole.
+// The time limit of a batch is that of its shortest-lived lease, and a batch may fail as a whole.
 bool travel_together(const Belief& a, const Belief& b) {
   const Millis call_a = attempt_limit(a.ttl()), call_b = attempt_limit(b.ttl());
   return call_a <= 2 * call_b && call_b <= 2 * call_a && a.failing() == b.failing();
@@ -35,8 +35,9 @@ void take(Index& index, typename Index::node_type& node, const typename Index::v
 
 }  // namespace
 
-void Keeping::add(Id id, Belief belief) {
+void Keeping::add(Id id, Belief belief, Group group) {
   Entry entry{.belief = belief,
+              .group = group,
               .in_renewals = new_node<Index>(),
               .in_urgent = new_node<Index>(),
               .in_events = new_node<Index>()};
@@ -78,15 +79,22 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
   std::vector<Id> due;
   if (next_renewal() > now) return due;
   const Belief* first = nullptr;
+  Group group = nullptr;
   for (const auto& [by, id] : urgent_) {
-    const Belief& belief = entries_.at(id).belief;
+    const Entry& entry = entries_.at(id);
+    const Belief& belief = entry.belief;
     // Renewing a little early costs nothing and makes fewer, larger batches.  But the first of a batch must
     // be due: a lease that failed is retried only when its pause is over, and the others come first.
     if (belief.renew_at() > (first == nullptr ? now : clamped_add(now, belief.early()))) {
       if (first != nullptr && by > now + std::chrono::hours(1)) break;
       continue;
     }
-    if (first == nullptr) first = &belief;
+    if (first == nullptr) {
+      first = &belief;
+      group = entry.group;
+      if (group != nullptr) most = group->now();
+    }
+    if (entry.group != group) continue;
     if (due.size() == most || !travel_together(*first, belief)) break;
     due.push_back(id);
   }

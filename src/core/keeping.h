@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/batching.h"
 #include "core/belief.h"
 
 namespace holdfast::core {
@@ -26,16 +27,19 @@ class Keeping {
     bool lost;  // false: in jeopardy
   };
 
-  void add(Id id, Belief belief);
+  // Leases of different groups are not renewed in one batch.  A group says how many of its leases go into
+  // one; it must live longer than they are kept.  Null: the leases without a group.
+  using Group = const BatchSize*;
+  void add(Id id, Belief belief, Group group = nullptr);
   void remove(Id id);
   bool knows(Id id) const { return entries_.contains(id); }
   const Belief* find(Id id) const;
   std::size_t size() const noexcept { return entries_.size(); }
 
-  // Leases to renew in one batch now, at most `most`: those that are due, and with them those that soon will
-  // be. The shortest-lived come first.  A batch contains only leases that allow about the same time for a
-  // call, and does not mix leases whose last renewal failed with others.  Each is in flight until renewed(),
-  // failed() or remove().
+  // Leases of one group to renew in one batch now: those that are due, and with them those that soon will be,
+  // at most `most` of the leases without a group.  The shortest-lived come first.  A batch contains only
+  // leases that allow about the same time for a call, and does not mix leases whose last renewal failed with
+  // others.  Each is in flight until renewed(), failed() or remove().
   std::vector<Id> due(Instant now, std::size_t most);
 
   // A renewal was granted.  Returns the new deadline; none if the lease is not kept or its deadline had
@@ -63,6 +67,7 @@ class Keeping {
   using Index = std::set<std::pair<Instant, Id>>;
   struct Entry {
     Belief belief;
+    Group group;
     Index::node_type in_renewals, in_urgent, in_events;  // while they are not in their index
     bool in_flight = false;
     bool in_jeopardy = false;

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of the enums that stores use, and what a store inherits if it does not override it.
+#include <cassert>
+#include <utility>
+
 #include "holdfast/rows.h"
 #include "holdfast/spi/job_engine.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast {
+namespace {
+
+template <class Reply>
+Reply reply_of(Result<Reply> answer) {
+  if (answer) return *std::move(answer);
+  Reply failed;
+  failed.error = std::move(answer).error();
+  return failed;
+}
+
+}  // namespace
 
 const char* to_string(Severity severity) noexcept {
   switch (severity) {
@@ -60,6 +74,26 @@ const char* to_string(OnConflict what) noexcept {
 Result<Diagnosis> StoreAdmin::diagnose(Instant) { return Diagnosis{}; }
 
 JobKeyForm Store::job_key_form() const noexcept { return JobKeyForm::exact; }
+
+Status Enqueuer::enqueue_all(std::span<const NewJob> jobs, std::span<EnqueueReply> replies, Instant until) {
+  assert(replies.size() == jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) replies[i] = reply_of(enqueue(jobs[i], until));
+  return Status{};
+}
+
+Status JobEngine::finish_and_claim(std::span<const Finish> done, std::span<Finished> finished,
+                                   const ClaimRequest& request, std::span<const OwnerView> owners,
+                                   std::span<Claimed> claimed, Instant until) {
+  assert(finished.size() == done.size() && claimed.size() == owners.size());
+  for (std::size_t i = 0; i < done.size(); ++i) finished[i] = reply_of(finish(done[i], until));
+  ClaimRequest one = request;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const bool over = i > 0 && !claimed[i - 1].error && claimed[i - 1].what == Claimed::What::nothing;
+    one.owner = owners[i];
+    claimed[i] = over ? claimed[i - 1] : reply_of(claim(one, until));
+  }
+  return Status{};
+}
 
 Result<std::unique_ptr<JobEngine>> Store::jobs(Instant) {
   return Error{Errc::refused, name() + ": this store cannot keep jobs; use another one"};

@@ -45,9 +45,11 @@ void JobContext::check() const {
   if (state_.draining) throw_failure({Errc::stopped, "the worker is shutting down"});
 }
 
-// A job whose claim is lost has lost its lock too, also if the store would still renew the lock.
+// A job whose claim is lost has lost its lock too, also if the store would still renew the lock.  The stop is
+// requested a moment before held() turns false.
 bool JobContext::refresh_lock() {
   if (!state_.locked() || !state_.held()) return false;
+  if (state_.claimed && state_.claim.stop_token().stop_requested()) return false;
   const std::lock_guard lock(state_.refreshing);
   const bool timed = state_.timeout > Millis::zero();  // else the lease's own ttl, which is renewed anyway
   return state_.lock.try_renew(timed ? std::optional(state_.timeout) : std::nullopt).has_value();

@@ -26,8 +26,6 @@ struct JobContext::State {
   std::string blocker = {};  // the owner of the lock, if another owner holds it
   std::stop_source source = {};
   std::atomic<bool> draining = false;  // the worker is shutting down
-  std::atomic<bool> ending = false;    // its end is being sent to the store, which may end the claim
-  bool renewal_failed = false;         // the last renewal of the claim alone; only the heartbeat uses this
   std::mutex refreshing = {};          // the job itself and Jobs::refresh_lock() may both refresh the lock
 
   bool locked() const noexcept { return !lock.key().empty(); }

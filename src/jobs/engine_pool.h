@@ -13,20 +13,19 @@ namespace holdfast::jobs {
 
 class EnginePool {
  public:
-  EnginePool(std::shared_ptr<Store> store, Telemetry& telemetry)
-      : store_(std::move(store)), telemetry_(telemetry) {}
+  EnginePool(std::shared_ptr<Store> store, std::shared_ptr<Telemetry> telemetry)
+      : store_(std::move(store)), telemetry_(std::move(telemetry)) {}
 
   // Calls `call(engine)` with an idle engine.  If the call got no reply or was refused, the engine is
-  // destroyed, because the reply may still arrive on its connection.
+  // destroyed, because the reply may still arrive on its connection.  The caller reports the calls.
   template <class Call>
   auto with(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
     auto engine = take(until);
     if (!engine) return std::move(engine).error();
-    auto result = telemetry_.measured(StoreOperation::jobs, 0, [&] { return call(**engine); });
+    auto result = telemetry_->measured(StoreOperation::jobs, 0, [&] { return call(**engine); });
     const auto is = [&](Errc code) { return result.error().code == code; };
     const bool broken = !result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused));
     if (!broken) give_back(*std::move(engine));
-    telemetry_.report_calls();
     return result;
   }
 
@@ -40,7 +39,7 @@ class EnginePool {
         return engine;
       }
     }
-    return telemetry_.reported(StoreOperation::connect, [&] { return store_->jobs(until); });
+    return telemetry_->measured(StoreOperation::connect, 0, [&] { return store_->jobs(until); });
   }
   void give_back(std::unique_ptr<JobEngine> engine) {
     const std::lock_guard lock(mutex_);
@@ -48,7 +47,7 @@ class EnginePool {
   }
 
   const std::shared_ptr<Store> store_;
-  Telemetry& telemetry_;  // the client's
+  const std::shared_ptr<Telemetry> telemetry_;  // the client's
   std::mutex mutex_;
   std::vector<std::unique_ptr<JobEngine>> idle_;
 };

@@ -6,7 +6,6 @@
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 #include "jobs/running.h"
-#include "jobs/ticks.h"
 
 namespace holdfast {
 namespace {
@@ -15,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t longest_args = 1 << 20;
 constexpr std::size_t longest_name = 255;
+constexpr std::size_t longest_tick = 512;
 constexpr int most_at_once = 1000;
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
@@ -89,7 +89,7 @@ Status jobs::check(std::string_view name, const JobOptions& options, const JobLo
     return invalid("lock_failed" + of +
                    " would never be called, because the job waits for its lock; declare "
                    "JobLock::active_job_lock(), or on_conflict = drop or raise");
-  if (Status s = core::check_ttl(lock_ttl); !s) return s;
+  if (Status s = check_ttl(lock_ttl); !s) return s;
   if (lock_ttl == never)
     return invalid("the lock's timeout" + of + " cannot be `never`; leave it out instead");
   if (options.lock_store && unique_of(lock) != Unique::no && !lock.allow_split_store)
@@ -97,6 +97,14 @@ Status jobs::check(std::string_view name, const JobOptions& options, const JobLo
         printable(name) +
         " is unique, but its lock is in another store than its slot; set allow_split_store if you want that");
   return Status{};
+}
+
+// The name may contain a key with a prefix, and must fit into a column.
+Status jobs::check_tick(std::string_view name) {
+  if (name.size() <= longest_tick) return Status{};
+  return invalid(
+      "\"" + printable(name) +
+      "\" is too long: a key that has a window or a tick may have at most 505 bytes; give a shorter one");
 }
 
 Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
@@ -146,7 +154,7 @@ Result<EnqueueResult> Jobs::enqueue_with_tick(std::string_view name, const Args&
     job.window = lock.window;
   }
   if (Status s = jobs::check(name, options, lock, job.lock_ttl); !s) return std::move(s).error();
-  if (Status s = core::check_key(core::lock_name(key, std::max(lock.limit, 1), lock.limit)); !s)
+  if (Status s = check_key(core::lock_name(key, std::max(lock.limit, 1), lock.limit)); !s)
     return std::move(s).error();
   if (Status s = jobs::check_tick(job.tick_name); !s) return std::move(s).error();
   if (text.size() > longest_args)

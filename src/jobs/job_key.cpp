@@ -79,7 +79,7 @@ Result<std::string> job_key(std::string_view name, const JobOptions& options, co
     }
     if (identifier) key += ":" + *identifier;
   }
-  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_key(key); !s) return std::move(s).error();
   return key;
 }
 

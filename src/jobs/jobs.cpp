@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/process.h"
-#include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 
 namespace holdfast {
@@ -136,9 +135,8 @@ Result<std::string> Jobs::try_key(std::string_view name, const Args& args, const
 
 Result<std::optional<LeaseRow>> Jobs::try_locked(const std::string& key, const JobOptions& options) const {
   Client client = options.lock_store ? *options.lock_store : state_->client;
-  const int limit = options.lock ? std::max(options.lock->limit, 1) : 1;
-  for (int n = 1; n <= limit; ++n) {
-    auto found = client.try_read(core::lock_name(key, limit, n));
+  for (const std::string& lock : lock_keys(key, options.lock ? std::max(options.lock->limit, 1) : 1)) {
+    auto found = client.try_read(lock);
     if (!found) return std::move(found).error();
     if (found->remaining > 0ms) return std::optional(*std::move(found));
   }
@@ -172,6 +170,23 @@ Result<std::string> Jobs::try_unlock(const std::string& key, const Break& why,
 Result<JobRow> Jobs::try_cancel(JobId id) const { return changed(*state_, id, JobChange::cancel); }
 Result<JobRow> Jobs::try_retry(JobId id) const { return changed(*state_, id, JobChange::retry); }
 Result<JobRow> Jobs::try_remove(JobId id) const { return changed(*state_, id, JobChange::remove); }
+
+Result<TickRow> Jobs::try_take_tick(const Tick& tick) const {
+  if (Status s = jobs::check_tick(tick.name); !s) return std::move(s).error();
+  const Instant until = jobs::soon();
+  return state_->ask(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
+}
+
+Result<TickRow> Jobs::try_tick(std::string_view name) const {
+  const Instant until = jobs::soon();
+  return state_->ask(until, [&](JobEngine& engine) { return engine.tick(name, until); });
+}
+
+Status Jobs::try_note_success(std::string_view name, std::string_view by) const {
+  if (Status s = jobs::check_tick(name); !s) return s;
+  const Instant until = jobs::soon();
+  return state_->ask(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
+}
 
 Result<std::uint64_t> Jobs::try_purge(const JobPurge& what) const {
   const Instant until = clamped_add(BootClock::now(), 30s);

@@ -12,6 +12,7 @@
 #include "base/worker.h"
 #include "client/client_access.h"
 #include "holdfast/jobs.h"
+#include "jobs/claims.h"
 #include "jobs/context.h"
 #include "jobs/engine_pool.h"
 
@@ -38,6 +39,8 @@ inline constexpr Millis unfixed_ttl = std::chrono::seconds(30);
 // Errc::invalid names the wrong option.  `what`: "job".
 Status check_name(std::string_view name, const char* what);
 Status check(std::string_view name, const JobOptions& options, const JobLock& lock, Millis lock_ttl);
+// The same for the name of a tick.
+Status check_tick(std::string_view name);
 
 // From `options`, and else by the defaults of the store.  The limit of a job without a lock is zero.
 JobLock lock_of(const JobOptions& options, const Client& queue);
@@ -48,7 +51,10 @@ bool needs_key(const JobLock& lock);
 
 struct JobsState : std::enable_shared_from_this<JobsState> {
   explicit JobsState(Client c)
-      : client(std::move(c)), pool(ClientAccess::store(client), ClientAccess::telemetry(client)) {}
+      : client(std::move(c)),
+        pool(
+            std::make_shared<jobs::EnginePool>(ClientAccess::store(client), ClientAccess::telemetry(client))),
+        claims(std::make_shared<jobs::Claims>(pool)) {}
 
   // The copies of a Jobs share the returned pointer; the threads of its schedules do not.  When the last copy
   // is destroyed, its thread ends the schedules.
@@ -58,7 +64,9 @@ struct JobsState : std::enable_shared_from_this<JobsState> {
   template <class Call>
   auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
     if (Status s = ClientAccess::check_ready(client); !s) return std::move(s).error();
-    return pool.with(until, std::move(call));
+    auto result = pool->with(until, std::move(call));
+    ClientAccess::telemetry(client)->report_calls();
+    return result;
   }
 
   // None: the job is not defined in this process.
@@ -73,7 +81,8 @@ struct JobsState : std::enable_shared_from_this<JobsState> {
   bool refresh(const std::string& key);
 
   const Client client;
-  jobs::EnginePool pool;
+  const std::shared_ptr<jobs::EnginePool> pool;
+  const std::shared_ptr<jobs::Claims> claims;
 
   mutable std::mutex mutex;  // guards what follows
   std::map<std::string, std::shared_ptr<const jobs::Definition>, std::less<>> definitions;

@@ -80,12 +80,12 @@ Running::Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sen
   state_->blocker = claimed_.blocker;
   if (claimed_.what != Claimed::What::running && claimed_.what != Claimed::What::raised) return;
   state_->claimed = true;
-  state_->claim = ClientAccess::adopt(jobs.client, {.key = "job " + std::to_string(to_number(job.id)),
+  state_->claim = ClientAccess::adopt(jobs.client, {.key = Claims::key(job.id),
                                                     .owner = job.owner,
                                                     .ttl = claim_ttl,
                                                     .sent = sent,
                                                     .remaining = claim_ttl,
-                                                    .claim = true});
+                                                    .claim = jobs.claims});
   if (!job.lock.empty())
     state_->lock = ClientAccess::adopt(jobs.client, {.key = job.lock,
                                                      .owner = job.owner,
@@ -240,8 +240,10 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
     ClientAccess::disown(state_->lock);  // the request that finishes the job also releases it
   }
   JobEvent event{what, claimed_.job, std::move(detail)};
-  state_->ending = true;
-  const auto finished = finish_in_store(how);
+  // The request also ends the claim, so from here on nobody renews that.
+  const Instant claimed_until = state_->claim.held() ? state_->claim.deadline() : Instant::min();
+  (void)ClientAccess::disown(state_->claim);
+  const auto finished = finish_in_store(how, claimed_until);
   if (!finished) {
     event.what = JobEvent::What::unknown;
     event.detail = finished.error().detail;
@@ -250,7 +252,6 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
   } else if (!finished->finished) {
     event = not_ours();
   }
-  (void)ClientAccess::disown(state_->claim);
   if (finished && !elsewhere) lock_ended = !how.lock.text.empty() && !finished->released;
   if (lock_ended && definition_ && definition_->options.lock_expired_before_release) {
     JobContext context(*state_);
@@ -271,7 +272,7 @@ JobEvent Running::not_ours() {
   return event;
 }
 
-Result<Finished> Running::finish_in_store(Finish how) {
+Result<Finished> Running::finish_in_store(Finish how, Instant claimed_until) {
   std::optional<Wakeup> pause;  // made only when needed: there may be no descriptor left
   bool in_doubt = false;
   std::string ascii;
@@ -291,7 +292,7 @@ Result<Finished> Running::finish_in_store(Finish how) {
       how.error = ascii;
       continue;
     }
-    if (!finished.error().retryable() || !state_->claim.held()) return finished;
+    if (!finished.error().retryable() || BootClock::now() >= claimed_until) return finished;
     if (!pause) pause.emplace();
     pause->wait(clamped_add(now, between_tries));
   }

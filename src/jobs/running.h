@@ -41,7 +41,7 @@ class Running {
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);
   // Finishes the job in the store, and retries that until the claim ends.
-  Result<Finished> finish_in_store(Finish how);
+  Result<Finished> finish_in_store(Finish how, Instant claimed_until);
   bool is_finished_as(const Finish& how);
   // The error, if it cannot take the lock; none if it has the lock or needs none.
   std::optional<Error> take_lock_elsewhere();

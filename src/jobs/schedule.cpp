@@ -11,7 +11,6 @@
 #include "holdfast/jobs.h"
 #include "jobs/jobs_state.h"
 #include "jobs/running.h"
-#include "jobs/ticks.h"
 #include "jobs/timetable.h"
 
 namespace holdfast {
@@ -101,15 +100,6 @@ class Schedule {
   Wakeup wakeup_;
 };
 
-}  // namespace
-
-// Gives a schedule access to a private constructor.
-struct JobSchedules {
-  static Jobs jobs(std::shared_ptr<JobsState> state) { return Jobs(std::move(state), {}); }
-};
-
-namespace {
-
 void Schedule::run() {
   while (!stopped_) {
     Millis pause = longest_sleep;
@@ -129,16 +119,16 @@ void Schedule::run() {
 Millis Schedule::log_failure(const JobsState& state, const std::string& why) const noexcept {
   guarded([&] {
     ClientAccess::telemetry(state.client)
-        .log(LogLevel::warning,
-             "cannot enqueue the jobs of the schedule " + printable(name_) + ": " + why + "; trying again",
-             {{"schedule", name_}, {"error", why}});
+        ->log(LogLevel::warning,
+              "cannot enqueue the jobs of the schedule " + printable(name_) + ": " + why + "; trying again",
+              {{"schedule", name_}, {"error", why}});
   });
   return after_trouble;
 }
 
 Millis Schedule::enqueue_due_ticks(const std::shared_ptr<JobsState>& state) {
   const Jobs jobs = JobSchedules::jobs(state);
-  const auto row = Ticks::last(jobs, tick_name_);
+  const auto row = jobs.try_tick(tick_name_);
   if (!row) return log_failure(*state, row.error().detail);
   const Micros wall = row->now.time_since_epoch();
   const auto now = std::chrono::floor<Second>(wall);
@@ -166,12 +156,12 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
   options.lock = jobs::lock_of(options, jobs.client());
   const int attempts = std::min(jobs::attempts_of(options, jobs.client()), jobs::attempts_of_a_tick);
   options = jobs::of_schedule(std::move(options), options_.overlap, attempts);
-  const auto result = Ticks::enqueue(jobs.at(std::chrono::sys_time<Second>(tick)), name, options_.args,
-                                     options, {.name = tick_name_, .tick = tick.count()});
+  const auto result = JobSchedules::enqueue(jobs.at(std::chrono::sys_time<Second>(tick)), name, options_.args,
+                                            options, {.name = tick_name_, .tick = tick.count()});
   if (!result) return result.error();
   if (std::holds_alternative<Enqueued>(*result)) return Status{};
   // The last job is not over, so this tick is skipped for good.  Or another process has enqueued it already.
-  const auto taken = Ticks::take(jobs, {.name = tick_name_, .tick = tick.count()});
+  const auto taken = jobs.try_take_tick({.name = tick_name_, .tick = tick.count()});
   if (!taken) return taken.error();
   return Status{};
 }

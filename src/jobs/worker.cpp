@@ -225,15 +225,46 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
 
 void JobWorker::State::drain(Millis grace) {
   if (forked()) return;
-  const std::lock_guard lock(mutex);
-  const Instant enough = clamped_add(BootClock::now(), grace);
-  if (draining && enough >= stop_at) return;
-  draining = true;
-  stop_at = enough;
-  heartbeat_wakeup.ring();
-  for (Wakeup* sleeper : asleep) sleeper->ring();
-  if (poller != nullptr) poller->ring();
-  changed.notify_all();
+  {
+    const std::lock_guard lock(mutex);
+    const Instant enough = clamped_add(BootClock::now(), grace);
+    if (draining && enough >= stop_at) return;
+    draining = true;
+    stop_at = enough;
+    stopper_wakeup.ring();
+    for (Wakeup* sleeper : asleep) sleeper->ring();
+    if (poller != nullptr) poller->ring();
+    changed.notify_all();
+    // A thread of its own, because requesting the stop runs functions of the jobs.
+    if (stopper.started()) return;
+    if (guarded([&] { stopper = Worker([self = shared_from_this()] { self->stop_late_jobs(); }); })) return;
+  }
+  stop_running_jobs();  // there is no thread to wait for the end of their grace
+}
+
+void JobWorker::State::stop_late_jobs() {
+  while (true) {
+    Instant at;
+    {
+      const std::lock_guard lock(mutex);
+      if (over) return;
+      at = stop_at;
+    }
+    if (BootClock::now() >= at) return stop_running_jobs();
+    stopper_wakeup.wait(at);
+  }
+}
+
+void JobWorker::State::stop_running_jobs() {
+  std::vector<std::shared_ptr<JobContext::State>> late;
+  {
+    const std::lock_guard lock(mutex);
+    late = running;
+  }
+  for (const auto& state : late) {
+    state->draining = true;
+    state->stop();
+  }
 }
 
 JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
@@ -242,7 +273,6 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
   state_ = std::make_shared<State>(std::move(jobs), std::move(options));
   try {
     ClientAccess::get_ready(state_->shared.client);
-    state_->heartbeat = Worker([state = state_] { state->beat(); });
     for (int i = 0; i < state_->options.threads; ++i)
       state_->threads.emplace_back(
           [state = state_, wakeup = std::make_shared<Wakeup>()] { state->work(*wakeup); });
@@ -273,12 +303,14 @@ void JobWorker::wait() {
   if (state_->forked()) return;
   for (Worker& thread : state_->threads) thread.finish(patience_with_jobs);
   state_->threads.clear();
+  Worker stopper;
   {
     const std::lock_guard lock(state_->mutex);
     state_->over = true;
-    state_->heartbeat_wakeup.ring();
+    state_->stopper_wakeup.ring();
+    stopper = std::move(state_->stopper);
   }
-  state_->heartbeat.finish(patience_with_jobs);
+  stopper.finish(patience_with_jobs);
 }
 
 bool JobWorker::idle() const {

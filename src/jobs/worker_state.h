@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker_state.h - what the threads of a JobWorker share.
-//
-//   worker.cpp            the threads that claim and run jobs
-//   worker_heartbeat.cpp  the thread that renews their claims
 #pragma once
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,11 +24,12 @@ inline constexpr Millis one_claim = std::chrono::seconds(2);
 
 }  // namespace jobs
 
-//   threads    claim a job, run it, finish it, and again.  Of the threads that find no job, one polls the
-//   store
-//              and the others sleep.  When the poller gets a job, it wakes the next thread, which polls
-//   heartbeat  renews the claims of all running jobs in one request, and in smaller ones if that fails
-struct JobWorker::State {
+//   threads  claim a job, run it, finish it, and again.  Of the threads that find no job, one polls the store
+//            and the others sleep.  When the poller gets a job, it wakes the next thread, which polls
+//   stopper  from drain() on: when its grace is over, requests the stop of the jobs that still run
+//
+// The client's keeper renews the claims of the running jobs.
+struct JobWorker::State : std::enable_shared_from_this<State> {
   State(Jobs j, WorkerOptions o)
       : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
     next_purge = options.purge_every == never
@@ -42,7 +39,6 @@ struct JobWorker::State {
   }
 
   void work(Wakeup& wakeup);
-  void beat();
   void drain(Millis grace);
   // In a forked child: the threads exist only in the parent, so nothing that they began is ever finished
   // here.
@@ -73,18 +69,14 @@ struct JobWorker::State {
   Instant next_purge = Instant::max();
   std::string trouble;  // why the last claim failed; empty: it did not
 
-  Wakeup heartbeat_wakeup;
+  Wakeup stopper_wakeup;
   std::vector<Worker> threads;
-  Worker heartbeat;
+  Worker stopper;
 
  private:
   double fraction() {
     const std::lock_guard lock(mutex);
     return jitter.fraction();
-  }
-  bool is_over() {
-    const std::lock_guard lock(mutex);
-    return over;
   }
   class ClaimAttempt;
   // Returns the pause before the next attempt; zero: it got a job and ran it.
@@ -98,18 +90,10 @@ struct JobWorker::State {
   void report(const JobEvent& event);
   void log_claims_work();
   void log_claims_fail(const std::string& why, bool may_pass);
-  Telemetry& telemetry() const { return ClientAccess::telemetry(jobs.client()); }
+  Telemetry& telemetry() const { return *ClientAccess::telemetry(jobs.client()); }
   void purge_if_due();
-  using Contexts = std::vector<std::shared_ptr<JobContext::State>>;
-  struct RenewalTime {
-    Millis whole, part;  // of the first call, and of each after it
-    Instant enough;      // no call is sent after this
-    bool any_answered = false;
-  };
-  bool renew();
-  bool renew_in_parts(std::span<const Contexts::value_type> claimed, RenewalTime& time);
-  bool renew_together(std::span<const Contexts::value_type> claimed, Millis limit);
-  bool stop_late_jobs();
+  void stop_late_jobs();
+  void stop_running_jobs();
 };
 
 // One attempt to claim a job, and the run of that job.  The destructor ends both in the shared counters.

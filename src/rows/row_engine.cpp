@@ -12,8 +12,6 @@ namespace {
 using core::JobMoment;
 using core::JobRecord;
 
-constexpr Millis a_century = std::chrono::hours(24 * 36525);
-
 // Returns a Failure that `work` throws as a value.
 template <class Out, class Work>
 Out guarded(const Work& work) {
@@ -111,7 +109,7 @@ Result<Claimed> RowEngine::claim(const ClaimRequest& request, Instant until) {
   });
 }
 
-// False: the job was parked, and the next one may be claimed.
+// False: the job was parked, or is damaged, and the next one may be claimed.
 bool RowEngine::try_claim(const ClaimRequest& request, Claimed& claimed) {
   const JobMoment at = moment();
   claimed.now = at.wall;
@@ -124,9 +122,17 @@ bool RowEngine::try_claim(const ClaimRequest& request, Claimed& claimed) {
     return true;
   }
   JobRecord& job = *found;
+  const bool held = claimed.recovered && !job.row.lock.empty();
+  if (held) (void)lease(core::give_back(job.row));
+  if (!job.damaged.empty()) {
+    const bool wakes = held || job.row.parked;
+    core::end_damaged(job, at);
+    update(job);
+    if (wakes) unpark_next(job.row.key, at.wall);
+    claimed.recovered = false;
+    return false;
+  }
   if (claimed.recovered) {
-    const bool held = !job.row.lock.empty();
-    if (held) (void)lease(core::give_back(job.row));
     if (core::crashed(job, request.max_crashes, at)) {
       claimed.what = Claimed::What::poisoned;
       if (held) unpark_next(job.row.key, at.wall);
@@ -200,20 +206,25 @@ void RowEngine::unpark_next(std::string_view key, Moment wall) {
 
 // -- after the claim
 
-Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
-  assert(held.size() == claims.size());
+Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) {
+  assert(replies.size() == claims.size());
   return guarded<Status>([&]() -> Status {
     transact(Access::write, until, [&] {
-      for (std::size_t i = 0; i < claims.size(); ++i) {
-        auto found = job(claims[i].id);
-        held[i] = found && found->row.state == JobState::running && found->row.owner == claims[i].owner.text;
-        if (!held[i]) continue;
-        found->claim_until = std::max(found->claim_until, moment().now + ttl);
-        update(*found);
-      }
+      std::fill(replies.begin(), replies.end(), ClaimReply{});
+      renew_claims(claims, replies, moment().now);
     });
     return Status{};
   });
+}
+
+void RowEngine::renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now) {
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    auto found = job(claims[i].id);
+    if (!found || !core::is_claim_of(*found, claims[i])) continue;
+    found->claim_until = std::max(found->claim_until, now + claims[i].ttl);
+    update(*found);
+    replies[i].held = true;
+  }
 }
 
 Result<Finished> RowEngine::finish(const Finish& how, Instant until) {
@@ -321,7 +332,7 @@ Result<std::uint64_t> RowEngine::purge(const JobPurge& what, Instant until) {
     std::uint64_t gone = 0;
     transact(Access::write, until, [&] {
       const Moment wall = moment().wall;
-      gone = erase_over(wall - std::min(what.older_than, a_century), what.limit);
+      gone = erase_over(wall - std::min(what.older_than, core::a_century), what.limit);
       erase_ticks(wall.time_since_epoch());
     });
     return gone;

@@ -24,7 +24,7 @@ class RowEngine : public JobEngine {
  public:
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) final;
   Result<Claimed> claim(const ClaimRequest& request, Instant until) final;
-  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) final;
+  Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) final;
   Result<Finished> finish(const Finish& finish, Instant until) final;
   Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) final;
   Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) final;
@@ -59,6 +59,8 @@ class RowEngine : public JobEngine {
   // Returns no_job if another job has taken its slot meanwhile.
   virtual JobId insert(const core::JobRecord& job) = 0;
   virtual void update(const core::JobRecord& job) = 0;
+  // Renews the claims that are still their owners'; all replies say that they are not.
+  virtual void renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now);
   virtual void erase(JobId id) = 0;
   virtual std::vector<core::JobRecord> find(const JobQuery& query) = 0;
   virtual std::uint64_t erase_over(Moment finished_before, std::size_t limit) = 0;

@@ -208,7 +208,8 @@ ABOVE = {
         "DoctorOn": {
             "every": ["a_store_that_works_passes_the_self_test_and_has_the_class_of_its_findings",
                       "each_finding_says_what_to_change"],
-            "databases": ["a_store_that_works_gives_no_false_alarm"],
+            "databases": ["a_store_that_works_gives_no_false_alarm",
+                          "the_statements_are_shown_with_the_names_of_their_tables"],
             "postgres": ALL,
         },
         "DamagedJobs": {"postgres": ALL, "mariadb": ALL},  # those that keep jobs in tables that people can change
@@ -288,8 +289,8 @@ AT_ONCE = {"mongo": 2}
 # How many cases each part may have at most; what needs no store may have any number. Who needs more raises the number here,
 # where others see it, or takes some away.
 BUDGET = {
-    "connection": 1620,
-    "above, embedded": 707,
-    "above, wire": 394,
+    "connection": 1681,
+    "above, embedded": 745,
+    "above, wire": 410,
     "above, smoke": 247,
 }

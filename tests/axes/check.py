@@ -70,7 +70,7 @@ def wrong_stores(stores):
 def wrong_candidates(text):
     """Sentences. `text`: the file that makes the stores for tests."""
     body = re.search(r"candidates\(\) \{\n(.*?)\n\}", text, re.DOTALL)
-    made = re.findall(r'^ *\{(?:\{|\w+_kind\()"(\w+)"', body[1] if body else "", re.MULTILINE)
+    made = re.findall(r'^ *\{(?:\{|\w+_kind\(\{?)"(\w+)"', body[1] if body else "", re.MULTILINE)
     yield from (f"STORES lacks {store}, which {CANDIDATES} makes" for store in made if store not in axes.STORES)
     yield from (f"STORES has {store}, which candidates() in {CANDIDATES} does not make" for store in axes.STORES if store not in made)
 

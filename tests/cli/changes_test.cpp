@@ -370,7 +370,6 @@ class Full final : public StoreConnection {
     return page;
   }
   Result<Traits> examine(Instant) override { return Traits{}; }
-  std::unique_ptr<StoreListener> listener() override { return nullptr; }
 
  private:
   const int keys_;

@@ -111,6 +111,23 @@ TEST_P(DoctorOn, each_finding_says_what_to_change) {
     EXPECT_NE(finding["advice"], "") << finding;
 }
 
+TEST_P(DoctorOn, the_statements_are_shown_with_the_names_of_their_tables) {
+  const Ended ended = holdfast({"doctor", "--show-sql"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("acquire"), HasSubstr("token")));
+  EXPECT_THAT(ended.out, AllOf(Not(HasSubstr("{locks}")), Not(HasSubstr("{jobs}"))));
+  const json object = json::parse(holdfast({"doctor", "--show-sql", "--json"}).out);
+  EXPECT_TRUE(ended.out.starts_with(std::string(object["statements"])));
+}
+
+TEST_F(DoctorHere, statements_are_shown_without_a_server) {
+  const Ended ended =
+      holdfast({"--store", "postgres://ann@127.0.0.1:1/app?table=cron", "doctor", "--show-sql"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("\"cron\""));
+}
+
 TEST_P(DoctorOn, the_ttl_that_was_given_is_reported) {
   EXPECT_THAT(holdfast({"doctor", "--quick", "--ttl", "1h"}).out,
               HasSubstr(": fast enough for a ttl of 1h ("));

@@ -57,6 +57,13 @@ TEST_P(Working, a_program_is_alone_in_its_group_with_three_descriptors_and_clean
   EXPECT_EQ(group, pid);
 }
 
+TEST_P(Working, a_program_may_take_longer_than_its_claim) {
+  handler("Long", "sleep 6");
+  const std::string id = enqueue({"Long"});
+  const Ended ended = work_once({"--claim", "5s"});
+  EXPECT_EQ(state(id), "done") << ended.err;
+}
+
 TEST_P(Working, how_a_program_ends_is_how_the_job_does) {
   handler("Three", "exit 3");
   handler("Nine", "kill -9 $$");

@@ -15,7 +15,10 @@ using ::testing::StartsWith;
 
 class Notices : public Home {
  protected:
-  Notices() { environment_["HOLDFAST_STORE"] = server_.url(); }
+  Notices() {
+    environment_["HOLDFAST_STORE"] = server_.url();
+    environment_["TMPDIR"] = path("nowhere");
+  }
 
   // What a run of CMD prints on stderr.
   std::string said_by(const Words& options = {}) const {
@@ -93,6 +96,44 @@ TEST_F(Notices, are_remembered_for_the_session_where_there_is_no_folder_for_stat
   EXPECT_NE(said_by(), "");
   EXPECT_EQ(said_by(), "");
   EXPECT_TRUE(exists("session/holdfast/told"));
+}
+
+// As a job of cron's whose account has no home.
+TEST_F(Notices, are_remembered_in_the_folder_for_temporary_files_where_there_is_no_other) {
+  environment_["HOME"] = "/dev/null";
+  environment_["TMPDIR"] = path("tmp");
+  const std::string own = path("tmp") + "/holdfast-" + std::to_string(::geteuid());
+  std::filesystem::create_directory(path("tmp"));
+  ASSERT_EQ(::chmod(path("tmp").c_str(), 0777), 0);
+  EXPECT_NE(said_by(), "");
+  EXPECT_FALSE(std::filesystem::exists(own)) << "without the sticky bit anybody could take it away";
+  ASSERT_EQ(::chmod(path("tmp").c_str(), 01777), 0);
+  EXPECT_NE(said_by(), "");
+  EXPECT_EQ(said_by(), "");
+  struct stat made {};
+  ASSERT_EQ(::stat(own.c_str(), &made), 0);
+  EXPECT_EQ(made.st_mode & 0777, 0700u);
+  ASSERT_EQ(::chmod(own.c_str(), 0777), 0);
+  EXPECT_NE(said_by(), "") << "anybody could have put a stamp there";
+  std::filesystem::remove_all(own);
+  std::filesystem::create_directory(path("trap"));
+  std::filesystem::create_directory_symlink(path("trap"), own);
+  EXPECT_NE(said_by(), "");
+  EXPECT_NE(said_by(), "");
+  EXPECT_TRUE(std::filesystem::is_empty(path("trap"))) << "another user may have put the link there";
+}
+
+TEST_F(Notices, of_another_user_are_no_reason_to_be_silent) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a folder of another";
+  environment_["HOME"] = "/dev/null";
+  environment_["TMPDIR"] = path("tmp");
+  const std::string own = path("tmp") + "/holdfast-0";
+  std::filesystem::create_directories(own);
+  ASSERT_EQ(::chmod(path("tmp").c_str(), 01777), 0);
+  ASSERT_EQ(::chown(own.c_str(), 65534, 65534), 0);
+  EXPECT_NE(said_by(), "");
+  EXPECT_NE(said_by(), "");
+  EXPECT_TRUE(std::filesystem::is_empty(own));
 }
 
 TEST_F(Notices, leave_nothing_of_roots_in_the_home_of_a_user) {

@@ -45,7 +45,9 @@ TEST_P(Operating, break_ends_a_run_which_reports_who_did_it_and_why) {
   EXPECT_EQ(broken.code, 0) << broken.err;
   EXPECT_THAT(broken.out,
               MatchesRegex("broke the lease on k, which .* pid " + std::to_string(owner.pid()) + " held\n"));
-  EXPECT_THAT(broken.err, HasSubstr("next renewal"));
+  EXPECT_THAT(broken.err,
+              MatchesRegex("holdfast: the old holder may run until its next renewal \\(usually "
+                           "within ttl/3\\), at most for another [0-9.]+m?s; stop it if you can\n"));
   EXPECT_EQ(owner.wait(), 76);
   EXPECT_THAT(owner.err(), MatchesRegex("(.|\n)*the lease on k was lost: broken by .*@.* pid [0-9]+: "
                                         "stuck since noon; the command was stopped\n"));
@@ -167,7 +169,7 @@ TEST_F(OperatingHere, reading_commands_create_nothing_and_report_an_unused_store
 TEST_P(Operating, a_detached_holder_learns_of_a_break) {
   holdfast({"acquire", "k", "--owner", "me"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "no more"});
-  EXPECT_THAT(broken.err, HasSubstr("learns of this when it next renews or releases"));
+  EXPECT_THAT(broken.err, HasSubstr("learns of the break when it next renews or releases\n"));
   const Ended renewed = holdfast({"renew", "k", "--owner", "me"});
   EXPECT_EQ(renewed.code, 76);
   EXPECT_THAT(renewed.err, HasSubstr("no more"));

@@ -93,6 +93,18 @@ TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
 }
 
 // The other hosts have such a file too, and each of them would run it.
+TEST_F(TurnsHere, every_counts_from_the_last_success) {
+  ASSERT_EQ(holdfast({"run", "--every", "1d", "k", "true"}).code, 0);
+  Process an_hour_passes(
+      plan({"sqlite3", path(".local/state/holdfast/leases.db"), ".timeout 20000",
+            "UPDATE holdfast_ticks SET success_at = success_at - 3600000000 WHERE name = 'run:k'"}));
+  ASSERT_EQ(an_hour_passes.wait(), 0) << an_hour_passes.err();
+  const Ended refused = holdfast({"run", "--every", "1d", "k", "true"});
+  EXPECT_EQ(refused.code, 75);
+  EXPECT_THAT(refused.err, HasSubstr(", 1h"));
+  EXPECT_EQ(holdfast({"run", "--every", "59m", "k", "true"}).code, 0);
+}
+
 TEST_F(TurnsHere, on_an_implicit_store_warn_once) {
   for (const std::string option : {"--tick", "--every"}) {
     const std::string key = "by" + option;

@@ -5,11 +5,14 @@
 
 #include "tests/cli/home.h"
 #include "tests/support/own_servers.h"
+#include "tests/support/servers/maria_server.h"
 #include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/redis_server.h"
 
 namespace holdfast::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -120,21 +123,49 @@ TEST_F(Home, PGPASSWORD_is_used_and_not_handed_on) {
   }
 }
 
-TEST_F(Home, commands_for_which_a_server_has_no_connection_left_wait_for_one) {
-  const auto kinds = server_kinds();
-  if (std::none_of(kinds.begin(), kinds.end(), [](const ServerKind& k) { return k.name == "postgres"; }))
-    GTEST_SKIP() << "PostgreSQL is missing";
+// A server that lets ten connections in.
+class SmallServer : public Home {
+ protected:
+  static bool is_there(const std::string& name) {
+    const auto kinds = server_kinds();
+    return std::any_of(kinds.begin(), kinds.end(), [&](const ServerKind& k) { return k.name == name; });
+  }
+  void expect_that_commands_wait_for_a_connection(const std::string& url) {
+    environment_["HOLDFAST_STORE"] = url;
+    ASSERT_EQ(holdfast({"init"}).code, 0);
+    std::vector<Process> all;
+    for (int i = 0; i < 24; ++i) {  // half of them wait for each other too, which takes a second connection
+      const std::string key = i % 2 == 0 ? "k" : "k" + std::to_string(i);
+      all.push_back(start({"run", "-w", "1m", key, "--", "true"}));
+    }
+    for (Process& process : all) EXPECT_EQ(process.wait(), 0) << process.err();
+  }
+};
+
+TEST_F(SmallServer, of_postgresql_is_waited_for_until_it_has_a_connection_left) {
+  if (!is_there("postgres")) GTEST_SKIP() << "PostgreSQL is missing";
   const PostgresServer server(
       {.lines = {"max_connections = 10", "superuser_reserved_connections = 0", "max_wal_senders = 0"},
        .fsync = false});
-  environment_["HOLDFAST_STORE"] = server.url();
-  ASSERT_EQ(holdfast({"init"}).code, 0);
-  std::vector<Process> all;
-  for (int i = 0; i < 24; ++i) {  // half of them wait for each other too, which takes a second connection
-    const std::string key = i % 2 == 0 ? "k" : "k" + std::to_string(i);
-    all.push_back(start({"run", "-w", "1m", key, "--", "true"}));
-  }
-  for (Process& process : all) EXPECT_EQ(process.wait(), 0) << process.err();
+  expect_that_commands_wait_for_a_connection(server.url());
+}
+
+TEST_F(SmallServer, of_mariadb_is_waited_for_until_it_has_a_connection_left) {
+  if (!is_there("mariadb")) GTEST_SKIP() << "MariaDB is missing";
+  const MariaServer server({.lines = {"max_connections = 10"}, .fsync = false});
+  expect_that_commands_wait_for_a_connection(server.url());
+  EXPECT_GT(std::stoi(server.query("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+                                   "VARIABLE_NAME = 'CONNECTION_ERRORS_MAX_CONNECTIONS'")),
+            0)
+      << "or nobody was refused";
+}
+
+TEST_F(SmallServer, of_redis_is_waited_for_until_it_has_a_connection_left) {
+  if (!is_there("redis")) GTEST_SKIP() << "Redis is missing";
+  const RedisServer server({.lines = {"maxclients 10"}});
+  expect_that_commands_wait_for_a_connection(server.url());
+  EXPECT_THAT(server.command({"INFO", "stats"}), ContainsRegex("rejected_connections:[1-9]"))
+      << "or nobody was refused";
 }
 
 TEST_P(StrictServers, that_do_not_know_our_password_are_77_and_one_sentence) {

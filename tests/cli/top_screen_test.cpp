@@ -76,6 +76,15 @@ TEST_F(TopScreen, of_a_break_has_note_and_how_many_wait) {
   EXPECT_THAT(text(), HasSubstr("waiting  3"));
 }
 
+TEST_F(TopScreen, of_a_break_says_when_the_holder_learns_of_it) {
+  press("<end>b");
+  EXPECT_THAT(text(200, 24), HasSubstr("next renewal (usually within ttl/3), at most for another 20s."));
+  press("<esc>");
+  update({lease("k", "h", endless_remaining, noon)});
+  press("b");
+  EXPECT_THAT(text(200, 24), HasSubstr("learns of the break only when it releases."));
+}
+
 TEST_F(TopScreen, of_two_rows_has_the_chosen_key) { EXPECT_THAT(screen(80, 2).front(), StartsWith("b ")); }
 
 TEST_F(TopScreen, whoever_need_not_renew_has_no_lag) {

@@ -180,8 +180,9 @@ Words shell_words(const std::string& line) {
 
 // What has a dozen options does not fit the smallest of screens.
 std::ptrdiff_t most_lines(std::string_view command) {
-  const bool long_one =
-      command.empty() || command == "run" || command == "jobs enqueue" || command == "jobs work";
+  const bool long_one = command == "run" || command == "jobs enqueue" || command == "jobs work";
+  // The program's page has a line for each command, and the rest of it fits the smallest of screens.
+  if (command.empty()) return 24 + std::ssize(commands_below(commands::program));
   return long_one ? 40 : 24;
 }
 

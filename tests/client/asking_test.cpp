@@ -211,10 +211,10 @@ TEST_P(Ask, a_lock_that_is_locked_twice_says_so_and_waits_for_nobody) {
 }
 
 TEST_P(Ask, loss_is_reported_after_the_lease_was_acquired_again) {
+  std::atomic<int> told = 0;
   Client client = new_client();
   Lease lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
   const std::stop_token handed_out = lease.stop_token();
-  std::atomic<int> told = 0;
   lease.on_lost([&](const Lost&) { ++told; });
   for (int i = 0; i < 3; ++i) lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
   EXPECT_FALSE(handed_out.stop_requested());

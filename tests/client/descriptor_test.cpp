@@ -115,6 +115,7 @@ constexpr StoreDescriptor some_store{.name = "store",
                                      .schemes = schemes,
                                      .url = "store://HOST",
                                      .parameters = parameters,
+                                     .topics = nullptr,
                                      .open = nullptr};
 
 struct SomeOptions {

@@ -142,22 +142,29 @@ TEST_P(Faults, a_hung_store_delays_no_caller_past_its_own_deadline) {
   trouble.end();
 }
 
+// Its first call waits until it may go on.  Refuses what is asked for the key "bad".
+struct Held final : StoreConnection {
+  explicit Held(StoreConnection& s) : connection(s) {}
+  Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
+    sizes.push_back(in.size());
+    if (sizes.size() == 1) go.get_future().wait();
+    Status status = connection.apply(in, out, until);
+    for (std::size_t i = 0; i < in.size() && status; ++i) {
+      if (in[i].key.text == "bad") out[i].error = Error{Errc::refused, "planted fault: not this one"};
+    }
+    return status;
+  }
+  Result<Page> list(const Query& q, Instant until) override { return connection.list(q, until); }
+  Result<Traits> examine(Instant until) override { return connection.examine(until); }
+
+  StoreConnection& connection;
+  std::promise<void> go;
+  std::vector<std::size_t> sizes;  // of the batches
+};
+
 TEST_P(Faults, requests_that_come_during_a_call_are_sent_together_in_the_next_one) {
   const auto connection = database_->new_client()->connect(BootClock::now() + 5s).value();
-  struct Held final : StoreConnection {
-    explicit Held(StoreConnection& s) : connection(s) {}
-    Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
-      sizes.push_back(in.size());
-      if (sizes.size() == 1) go.get_future().wait();
-      return connection.apply(in, out, until);
-    }
-    Result<Page> list(const Query& q, Instant until) override { return connection.list(q, until); }
-    Result<Traits> examine(Instant until) override { return connection.examine(until); }
-
-    StoreConnection& connection;
-    std::promise<void> go;
-    std::vector<std::size_t> sizes;  // of the batches
-  } held(*connection);
+  Held held(*connection);
   Batched batched(held);
   constexpr std::size_t others = 16;
   std::vector<Token> tokens(1 + others);
@@ -180,6 +187,27 @@ TEST_P(Faults, requests_that_come_during_a_call_are_sent_together_in_the_next_on
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].token, tokens[i]);
   }
+}
+
+TEST_P(Faults, a_batch_is_no_larger_than_the_limit_and_each_is_told_its_own_failure) {
+  const auto connection = database_->new_client()->connect(BootClock::now() + 5s).value();
+  Held held(*connection);
+  Batched batched(held, 3);
+  const std::vector<std::string> keys{"a", "b", "bad", "c", "d"};
+  std::vector<Status> told(keys.size(), Status{});
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const Request request{.verb = Verb::acquire, .key = {keys[i]}, .owner = {"ann"}, .ttl = 1min};
+      Reply reply;
+      told[i] = batched.apply({&request, 1}, {&reply, 1}, Instant::max());
+    });
+    ASSERT_TRUE(await([&] { return batched.callers() == i + 1; }));
+  }
+  held.go.set_value();
+  threads.clear();
+  EXPECT_EQ(held.sizes, (std::vector<std::size_t>{1, 3, 1}));
+  for (std::size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(told[i].has_value(), keys[i] != "bad") << keys[i];
 }
 
 TEST_P(Faults, a_store_that_throws_leaves_nobody_behind) {
@@ -267,12 +295,7 @@ TEST_P(Faults, an_acquire_that_arrives_after_the_release_of_its_successor_leaves
     Lease lease = client.acquire(key, {.ttl = 1min});
     const Instant until = BootClock::now() + 1s;
     lease.release();
-    const Request late{.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1min};
-    Reply reply;
-    if (!stray->apply({&late, 1}, {&reply, 1}, until)) return false;
-    EXPECT_EQ(reply.verdict, Verdict::granted);
-    EXPECT_TRUE(await([&] { return is_free(key); }));
-    return true;
+    return is_given_back({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1min}, *stray, until);
   };
   int times = 0;  // if we were paused for so long that it was never sent: again
   EXPECT_TRUE(await([&] { return arrives("k" + std::to_string(++times)); }));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How soon a holder hears what became of its lease.
+#include <atomic>
+
 #include "tests/client/suite.h"
 
 namespace holdfast::test {
@@ -77,6 +79,44 @@ TEST_P(Hearing, of_a_loss_by_stop_comes_before_the_deadline_too) {
   EXPECT_GT(first, 0);
 }
 
+// A store whose first listener cannot connect.
+class Deaf final : public StoreConnection {
+ public:
+  struct Asked {
+    std::atomic<int> times = 0;
+    std::atomic<bool> in_time = true;
+  };
+  Deaf(std::unique_ptr<StoreConnection> inner, Asked& asked) : inner_(std::move(inner)), asked_(asked) {}
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    last_until_ = until;
+    return inner_->apply(requests, replies, until);
+  }
+  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override {
+    if (until > last_until_) asked_.in_time = false;
+    if (++asked_.times == 1) return Error{Errc::unavailable, "the server does not answer"};
+    return inner_->listener(until);
+  }
+
+ private:
+  const std::unique_ptr<StoreConnection> inner_;
+  Asked& asked_;
+  Instant last_until_{};
+};
+
+TEST_P(Hearing, of_a_release_is_asked_for_within_a_calls_time_and_again_after_a_failure) {
+  Deaf::Asked asked;
+  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<StoreConnection> s) {
+    return std::make_unique<Deaf>(std::move(s), asked);
+  }));
+  Lease lease = observer_.acquire("k");
+  std::jthread waiter([&] { EXPECT_TRUE(client.try_acquire("k", {.wait = 1min})); });
+  EXPECT_TRUE(await([&] { return asked.times == 2; }));
+  EXPECT_TRUE(asked.in_time);
+  lease.release();
+}
+
 // Its log does not answer before it may, whatever time it was given.
 class SlowLog final : public StoreConnection {
  public:
@@ -120,6 +160,20 @@ TEST_P(Hearing, of_a_renewal_comes_before_anybody_asks_why_another_was_lost) {
   EXPECT_TRUE(await([&] { return renewed.deadline() > before; }));
   log_answers = true;
   EXPECT_TRUE(await([&] { return !lost.held(); }));
+}
+
+TEST_P(Hearing, of_a_loss_by_the_clock_needs_no_thread) {
+  Client client(database_->new_client());
+  const Lease first = client.acquire("first", {.ttl = 200ms, .keep = false});
+  const Lease second = client.acquire("second", {.ttl = 400ms, .keep = false});
+  std::atomic<bool> held = true, over = false;
+  const std::stop_callback slow(first.stop_token(), [&] {  // on that thread
+    await([&] { return BootClock::now() >= second.deadline(); });
+    held = second.held();
+    over = true;
+  });
+  ASSERT_TRUE(await([&] { return over.load(); }));
+  EXPECT_FALSE(held);
 }
 
 HOLDFAST_ON_EVERY_STORE(Hearing);

@@ -58,6 +58,14 @@ class ClientTest : public ::testing::TestWithParam<Kind> {
       return std::make_unique<Counted>(std::move(s), counts);
     }));
   }
+  // Whether an acquire that arrives late could still be sent; then it must be granted, and freed again.
+  bool is_given_back(const Request& late, StoreConnection& stray, Instant until) {
+    Reply reply;
+    if (!stray.apply({&late, 1}, {&reply, 1}, until)) return false;
+    EXPECT_EQ(reply.verdict, Verdict::granted);
+    EXPECT_TRUE(await([&] { return is_free(late.key.text); }));
+    return true;
+  }
   bool is_free(std::string_view key) {
     const auto rows = by_hand_.list({.prefix = key, .exact = true}).leases;
     return rows.empty() || rows[0].remaining == 0ms;

@@ -222,6 +222,57 @@ TEST_P(Wait, when_all_threads_of_a_client_give_up_no_place_is_left) {
   }
 }
 
+TEST_P(Wait, a_thread_behind_another_of_its_client_gives_up_in_its_own_time) {
+  Client a = new_client(), b = steady_client();
+  const Lease lease = a.acquire("k");
+  std::atomic<bool> over = false;
+  std::jthread first(
+      [&](const std::stop_token& stop) { (void)b.try_acquire("k", {.wait = 10min, .stop = stop}); });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  std::jthread second([&] {
+    EXPECT_EQ(b.try_acquire("k", {.wait = 50ms}).error().code, Errc::timeout);
+    over = true;
+  });
+  EXPECT_TRUE(await([&] { return over.load(); }));
+  first.request_stop();
+}
+
+TEST_P(Wait, a_thread_behind_another_of_its_client_is_stopped_alone) {
+  Client a = new_client(), b = steady_client();
+  const Lease lease = a.acquire("k");
+  const auto wait = [&](const std::stop_token& stop) {
+    EXPECT_EQ(b.try_acquire("k", {.wait = 10min, .stop = stop}).error().code, Errc::stopped);
+  };
+  std::jthread first(wait);
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  std::jthread second(wait);
+  EXPECT_TRUE(await_at_gate(b, "k", 2));
+  second.request_stop();
+  EXPECT_TRUE(await_at_gate(b, "k", 1));
+  EXPECT_EQ(waiting("k"), 1u);
+  first.request_stop();
+}
+
+TEST_P(Wait, a_call_that_does_not_wait_leaves_a_free_key_to_a_waiter_of_the_same_process) {
+  std::atomic<bool> apart = false;  // the waiter does not reach the store
+  Client a = new_client();
+  Client b = chosen_client(
+      [&](std::span<const Request> requests) {
+        const bool waits = requests[0].owner.text == "waiter";
+        return Fault{apart && waits ? Fault::Kind::refuse_before : Fault::Kind::none};
+      },
+      {.place = 10min});
+  Lease lease = a.acquire("k");
+  std::jthread waiter([&] { EXPECT_TRUE(b.try_acquire("k", {.wait = 60s, .owner = "waiter"})); });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  apart = true;
+  lease.release();
+  const auto hasty = b.try_acquire("k");
+  ASSERT_FALSE(hasty);
+  EXPECT_EQ(hasty.error().code, Errc::busy);
+  apart = false;
+}
+
 TEST_P(Wait, a_limit_of_attempts_counts_acquires_sent) {
   Client a = new_client();
   const Lease lease = a.acquire("k");

@@ -32,15 +32,16 @@ class NoMemory final : public StoreConnection {
   }
   Result<Page> list(const Query&, Instant) override { throw std::bad_alloc(); }
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
-  std::unique_ptr<StoreListener> listener() override {
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override {
     struct Mute final : StoreListener {
       explicit Mute(std::unique_ptr<StoreListener> b) : listener(std::move(b)) {}
       int fd() const noexcept override { return listener->fd(); }
       Result<std::vector<std::string>> ready() override { throw std::bad_alloc(); }
       const std::unique_ptr<StoreListener> listener;
     };
-    auto listener = inner_->listener();
-    return listener ? std::make_unique<Mute>(std::move(listener)) : nullptr;
+    auto listener = inner_->listener(until);
+    if (listener && *listener) *listener = std::make_unique<Mute>(*std::move(listener));
+    return listener;
   }
 
  private:

@@ -96,9 +96,7 @@ std::vector<Reply> apply(Side& side, std::size_t client, const std::vector<Draft
     if (d.token == 1) requests.back().token = last == no_token ? Token{1} : last;
     if (d.token == 2) requests.back().token = Token{7};
   }
-  std::vector<Reply> replies(requests.size());
-  const Status status = side.callers[client].connection().apply(requests, replies, Caller::soon());
-  EXPECT_TRUE(status) << (status ? "" : status.error().detail);
+  const std::vector<Reply> replies = side.callers[client].ask_all(requests);
   for (std::size_t i = 0; i < replies.size(); ++i) {
     const std::string key(requests[i].key.text);
     if (requests[i].verb == Verb::acquire && replies[i].verdict == Verdict::granted) {
@@ -125,8 +123,8 @@ std::string seen(Side& side, const Request& request, const Reply& reply) {
 
 std::string listed(Side& side) {
   std::string text;
-  StoreConnection& connection = side.callers[0].connection();
-  for (const LeaseRow& row : connection.list({}, Caller::soon()).value().leases) {
+  Caller& caller = side.callers[0];
+  for (const LeaseRow& row : caller.list({}).leases) {
     text += row.key + "|" + row.owner + "|" + row.note + "|" + (row.detached ? "d" : "-") + "|" +
             std::to_string(row.waiting) + "|" +
             (row.remaining == never ? "never"
@@ -134,7 +132,7 @@ std::string listed(Side& side) {
                                     : "free") +
             "\n";
   }
-  auto log = connection.list({.what = Query::What::log}, Caller::soon()).value().log;
+  auto log = caller.list({.what = Query::What::log}).log;
   // Requests for one key take effect in the order given; those for two keys of a batch in any.
   std::stable_sort(log.begin(), log.end(), [](const LogRow& a, const LogRow& b) { return a.key < b.key; });
   for (const LogRow& row : log) {
@@ -165,8 +163,11 @@ TEST_P(Comparison, the_same_random_workload_gives_the_same_answers_as_memory) {
           << client;
     }
     if (wait_after) let_pass(5ms);
+    // Now and then: what the last leases do not have, earlier ones had.
+    if (n % 50 == 49) {
+      EXPECT_EQ(listed(actual), listed(expected)) << "after batch " << n;
+    }
   }
-  EXPECT_EQ(listed(actual), listed(expected));
   RecordProperty("requests", requests);
 }
 

@@ -179,7 +179,7 @@ TEST_P(Conformance, a_batch_is_answered_in_order_and_repeated_keys_take_effect_i
       {.verb = Verb::renew, .key = {"a"}, .owner = {"bob"}, .ttl = 1h},
   };
   Reply replies[6];
-  ASSERT_TRUE(a_.connection().apply(batch, replies, Caller::soon()));
+  ASSERT_TRUE(a_.connection().apply(batch, replies, soon()));
   EXPECT_EQ(replies[0].verdict, Verdict::granted);
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
   EXPECT_EQ(replies[2].verdict, Verdict::busy);
@@ -189,16 +189,15 @@ TEST_P(Conformance, a_batch_is_answered_in_order_and_repeated_keys_take_effect_i
   EXPECT_EQ(replies[5].verdict, Verdict::lost);
 }
 
-TEST_P(Conformance, an_empty_batch_is_fine) { EXPECT_TRUE(a_.connection().apply({}, {}, Caller::soon())); }
+TEST_P(Conformance, an_empty_batch_is_fine) { EXPECT_TRUE(a_.connection().apply({}, {}, soon())); }
 
 TEST_P(Conformance, evicting_needs_the_token_and_is_written_down) {
   const Reply mine = a_.acquire("k", "ann");
-  EXPECT_EQ(b_.evict("k", Token{to_number(mine.token) - 1}, "op", "wrong").verdict, Verdict::lost);
+  EXPECT_EQ(b_.evict("k", Token{to_number(mine.token) - 1}, "wrong").verdict, Verdict::lost);
   EXPECT_EQ(a_.renew("k", "ann").verdict, Verdict::granted);
-  EXPECT_EQ(b_.evict("k", mine.token, "op", "host is gone").verdict, Verdict::released);
+  EXPECT_EQ(b_.evict("k", mine.token, "host is gone").verdict, Verdict::released);
   EXPECT_EQ(a_.renew("k", "ann", mine.token).verdict, Verdict::lost);
-  const Page page =
-      a_.connection().list({.what = Query::What::log, .prefix = "k", .exact = true}, Caller::soon()).value();
+  const Page page = a_.list({.what = Query::What::log, .prefix = "k", .exact = true});
   ASSERT_EQ(page.log.size(), 1u);
   EXPECT_EQ(page.log[0].event, "broken");
   EXPECT_EQ(page.log[0].owner, "ann");
@@ -213,7 +212,7 @@ TEST_P(Conformance, a_take_over_is_written_down_and_a_plain_grant_is_not) {
   a_.release("k", "ann");
   const Reply expired = a_.acquire_and_let_expire("k", "ann");
   b_.acquire("k", "bob");
-  const Page page = a_.connection().list({.what = Query::What::log}, Caller::soon()).value();
+  const Page page = a_.list({.what = Query::What::log});
   ASSERT_EQ(page.log.size(), 1u);
   EXPECT_EQ(page.log[0].event, "taken-over");
   EXPECT_EQ(page.log[0].owner, "ann");
@@ -228,7 +227,7 @@ TEST_P(Conformance, listing_shows_what_is_held_in_order_by_prefix_and_by_page) {
   a_.acquire("job:3", "cat");
   a_.release("job:3", "cat");
   b_.acquire("job:2", "dan", 1h, 1h);
-  const auto list = [&](Query q) { return b_.connection().list(q, Caller::soon()).value().leases; };
+  const auto list = [&](Query q) { return b_.list(q).leases; };
   const auto rows = list({.prefix = "job:"});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].key, "job:1");
@@ -257,8 +256,7 @@ TEST_P(Conformance, a_list_can_leave_out_free_keys_that_nobody_waits_for) {
   for (const char* key : {"given back", "waited for"}) a_.release(key, "ann");
   const auto keys = [&](Query q) {
     std::vector<std::string> found;
-    for (const LeaseRow& row : c_.connection().list(q, Caller::soon()).value().leases)
-      found.push_back(row.key);
+    for (const LeaseRow& row : c_.list(q).leases) found.push_back(row.key);
     return found;
   };
   using Keys = std::vector<std::string>;
@@ -272,9 +270,7 @@ TEST_P(Conformance, a_list_can_leave_out_free_keys_that_nobody_waits_for) {
 }
 
 TEST_P(Conformance, a_list_has_the_ttl_of_the_last_grant_or_renewal) {
-  const auto ttl = [&](std::string_view key) {
-    return b_.connection().list({.prefix = key, .exact = true}, Caller::soon()).value().leases.at(0).ttl;
-  };
+  const auto ttl = [&](std::string_view key) { return b_.row(key).ttl; };
   a_.acquire("k", "ann", 1h);
   EXPECT_EQ(ttl("k"), Millis(1h));
   a_.renew("k", "ann", no_token, 2h);
@@ -295,14 +291,14 @@ TEST_P(Conformance, a_list_has_the_ttl_of_the_last_grant_or_renewal) {
       {.verb = Verb::acquire, .key = {"new"}, .owner = {"ann"}, .ttl = 7h},
       {.verb = Verb::acquire, .key = {"noted"}, .owner = {"ann"}, .ttl = 8h, .note = "why"}};
   Reply replies[3];
-  ASSERT_TRUE(a_.connection().apply(batch, replies, Caller::soon()));
+  ASSERT_TRUE(a_.connection().apply(batch, replies, soon()));
   EXPECT_EQ(ttl("k"), Millis(6h));
   EXPECT_EQ(ttl("new"), Millis(7h));
   EXPECT_EQ(ttl("noted"), Millis(8h));
   const Request again[] = {{.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h, .extend = true},
                            {.verb = Verb::renew, .key = {"new"}, .owner = {"ann"}, .ttl = 1h},
                            {.verb = Verb::release, .key = {"noted"}, .owner = {"ann"}}};
-  ASSERT_TRUE(a_.connection().apply(again, replies, Caller::soon()));
+  ASSERT_TRUE(a_.connection().apply(again, replies, soon()));
   EXPECT_GT(ttl("k"), Millis(6h));
   EXPECT_LE(ttl("k"), Millis(7h));
   EXPECT_EQ(ttl("new"), Millis(7h)) << "shortened nothing";
@@ -315,8 +311,7 @@ TEST_P(Conformance, a_note_belongs_to_its_grant) {
   a_.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h, .note = "mine"});
   a_.release("k", "ann");
   b_.acquire("k", "bob");
-  EXPECT_EQ(b_.connection().list({.prefix = "k", .exact = true}, Caller::soon()).value().leases.at(0).note,
-            "");
+  EXPECT_EQ(b_.row("k").note, "");
 }
 
 HOLDFAST_ON_EVERY_STORE_AND_SHEDLOCK(Conformance);

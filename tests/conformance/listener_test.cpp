@@ -17,7 +17,7 @@ bool rings(StoreListener& listener, int timeout_ms = 5000) {
 }
 
 TEST_P(Listeners, a_release_notifies_the_first_live_waiter_only) {
-  const auto bob = b_.connection().listener(), cat = c_.connection().listener();
+  const auto bob = b_.listener(), cat = c_.listener();
   a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);
   c_.acquire("k", "cat", 1h, 1h);
@@ -30,15 +30,15 @@ TEST_P(Listeners, a_release_notifies_the_first_live_waiter_only) {
 }
 
 TEST_P(Listeners, an_eviction_notifies_too) {
-  const auto bob = b_.connection().listener();
+  const auto bob = b_.listener();
   const Reply mine = a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);
-  c_.evict("k", mine.token, "op", "why");
+  c_.evict("k", mine.token);
   EXPECT_TRUE(rings(*bob));
 }
 
 TEST_P(Listeners, the_first_waiter_of_a_free_key_notifies_the_next_when_it_leaves) {
-  const auto cat = c_.connection().listener();
+  const auto cat = c_.listener();
   a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);
   c_.acquire("k", "cat", 1h, 1h);
@@ -48,7 +48,7 @@ TEST_P(Listeners, the_first_waiter_of_a_free_key_notifies_the_next_when_it_leave
   EXPECT_TRUE(rings(*cat));
 }
 
-TEST_P(Silence, is_said) { EXPECT_EQ(a_.connection().listener(), nullptr); }
+TEST_P(Silence, is_said) { EXPECT_EQ(a_.listener(), nullptr); }
 
 HOLDFAST_ON_STORES(Listeners, kinds_with_listener());
 HOLDFAST_ON_STORES(Silence, kinds_without_listener());

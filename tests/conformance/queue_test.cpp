@@ -8,10 +8,7 @@ namespace {
 class Queue : public Conformance {
  protected:
   std::vector<PlaceRow> places(std::string_view key) {
-    return a_.connection()
-        .list({.what = Query::What::places, .prefix = key, .exact = true}, Caller::soon())
-        .value()
-        .places;
+    return a_.list({.what = Query::What::places, .prefix = key, .exact = true}).places;
   }
   // As a client asks whose places are kept for a minute, or for three.
   static Reply wait_in_line(Caller& caller, std::string_view owner) {

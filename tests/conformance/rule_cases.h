@@ -5,13 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/spi/store.h"
+#include "tests/support/fixed_clock.h"
 
 namespace holdfast::test {
-
-// Who takes part: the one who asks, two who wait, and the one who holds what the first does not.
-enum class Who : std::uint8_t { us, first_waiter, second_waiter, holder };
-inline constexpr std::size_t rule_clients = 4;
 
 // Of a lease that is over about now.
 inline constexpr Millis life_until_now{5000};

@@ -117,6 +117,13 @@ TEST(Check, bad_options_are_named_with_what_would_be_right) {
     expect_invalid(check_terms(settle(row.options, {}), row.margin), {row.shown, row.right});
 }
 
+TEST(Check, a_caller_can_check_options_and_texts_before_it_connects) {
+  EXPECT_TRUE(check_options({.ttl = 10s, .wait = 5s}));
+  expect_invalid(check_options({.ttl = 1ms}), {"a ttl of 1ms"});
+  EXPECT_TRUE(check_text("", "the reason"));
+  expect_invalid(check_text(std::string(4097, 'r'), "the reason"), {"the reason has 4097 bytes"});
+}
+
 TEST(Check, a_margin_of_any_length_is_refused_and_not_computed_with) {
   expect_invalid(check_terms({.ttl = 10s}, Millis::max()), {"a margin of"});
   expect_invalid(check_terms({.ttl = 10s}, Millis::max() / 2 + 1ms), {"a margin of"});

@@ -87,6 +87,20 @@ TEST(Keeping, a_short_lease_does_not_ride_along_for_long_and_a_long_one_does) {
   EXPECT_THAT(keeping.due(at(10s), all), ElementsAre(1, 3));  // 2 is due at 10.9 s, 3 at 11 s
 }
 
+TEST(Keeping, leases_of_different_groups_are_not_renewed_in_one_batch) {
+  const BatchSize two(2), many;
+  Keeping keeping;
+  keeping.add(1, lease());
+  for (const Keeping::Id id : {2u, 3u, 4u}) keeping.add(id, lease(at(1ms)), &two);
+  keeping.add(5, lease(at(2ms)), &many);
+  keeping.add(6, lease(at(3ms)));
+  EXPECT_THAT(keeping.due(at(10s), all), ElementsAre(1, 6));
+  EXPECT_THAT(keeping.due(keeping.next_renewal(), all), ElementsAre(2, 3)) << "as many as their group says";
+  EXPECT_THAT(keeping.due(keeping.next_renewal(), all), ElementsAre(4));
+  EXPECT_THAT(keeping.due(keeping.next_renewal(), all), ElementsAre(5));
+  EXPECT_THAT(keeping.due(at(11s), all), IsEmpty());
+}
+
 TEST(Keeping, one_with_an_interval_of_its_own_rides_along_for_a_tenth_of_that) {
   const KeepPlan hourly{.ttl = 1h, .renew_every = 10s, .max_renewals = 3};
   Keeping keeping = keeping_of({lease(start, {.ttl = 3s}), lease(start, hourly)});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claiming, running and finishing, on every store that keeps jobs.
+#include "core/job_rule.h"
 #include "tests/engines/suite.h"
 
 namespace holdfast::test {
@@ -85,6 +86,15 @@ TEST_P(Engine, a_job_whose_lock_is_held_is_dropped_and_says_by_whom) {
   EXPECT_EQ(a_.row(id).error, "operator");
   EXPECT_EQ(a_.row(id).attempt, 0);
   EXPECT_EQ(a_.claim("w1").what, Got::nothing);
+}
+
+TEST_P(Engine, a_claim_that_meets_only_jobs_whose_lock_is_held_tells_the_time_of_the_store) {
+  lease_.acquire("k", "operator");
+  const Moment enqueued_at = a_.enqueue("k", {.on_conflict = OnConflict::wait}).now;
+  for (int i = 0; i < core::parked_per_claim; ++i) a_.enqueue("k", {.on_conflict = OnConflict::wait});
+  const Claimed none = a_.claim("w1");
+  EXPECT_EQ(none.what, Got::nothing);
+  EXPECT_GE(none.now, enqueued_at);
 }
 
 TEST_P(Engine, a_claim_respects_those_who_wait_for_the_lock) {
@@ -245,19 +255,6 @@ TEST_P(Engine, a_claim_is_renewed_by_its_holder_only) {
   EXPECT_TRUE(b_.renew(id, "w1", 1min));
   EXPECT_GT(a_.row(id).claim_remaining, 59min);
   EXPECT_FALSE(b_.renew(JobId{to_number(id) + 1000}, "w1"));
-}
-
-TEST_P(Engine, many_claims_are_renewed_at_once) {
-  const JobId one = a_.enqueue("1").id, two = a_.enqueue("2").id, gone = a_.enqueue("3").id;
-  a_.claim("w1", 1min), a_.claim("w2", 1min);
-  a_.finish(a_.claim("w3", 1min));
-  const ClaimRef refs[] = {{one, {"w1"}}, {gone, {"w3"}}, {two, {"w2"}}};
-  bool held[3] = {false, true, false};
-  ASSERT_TRUE(b_.engine().renew(refs, held, 1h, Caller::soon()).has_value());
-  EXPECT_TRUE(held[0]);
-  EXPECT_FALSE(held[1]);
-  EXPECT_TRUE(held[2]);
-  EXPECT_GT(a_.row(two).claim_remaining, 59min);
 }
 
 TEST_P(Engine, a_claim_that_ran_out_is_claimed_again_with_the_lock_and_the_late_one_finishes_nothing) {

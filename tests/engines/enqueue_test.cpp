@@ -207,27 +207,27 @@ TEST_P(Enqueue, one_of_all_takes_a_tick) {
   EXPECT_FALSE(b_.take_tick("report", 4).taken);
   EXPECT_TRUE(b_.take_tick("report", 6).taken);
   EXPECT_TRUE(b_.take_tick("other", 1).taken);
-  EXPECT_EQ(a_.engine().tick("report", Caller::soon()).value().tick, 6);
-  EXPECT_EQ(a_.engine().tick("nobody", Caller::soon()).value().tick, -1);
+  EXPECT_EQ(a_.engine().tick("report", soon()).value().tick, 6);
+  EXPECT_EQ(a_.engine().tick("nobody", soon()).value().tick, -1);
 }
 
 TEST_P(Enqueue, a_tick_of_a_period_is_the_stores_clocks) {
   const Tick tick{.name = "report", .period = std::chrono::hours(24 * 365 * 100), .by = "me"};
-  const TickRow first = a_.engine().take_tick(tick, Caller::soon()).value();
+  const TickRow first = a_.engine().take_tick(tick, soon()).value();
   EXPECT_TRUE(first.taken);
   EXPECT_EQ(first.tick, 0);
-  EXPECT_FALSE(b_.engine().take_tick(tick, Caller::soon()).value().taken);
+  EXPECT_FALSE(b_.engine().take_tick(tick, soon()).value().taken);
 }
 
 TEST_P(Enqueue, a_success_is_remembered) {
-  EXPECT_FALSE(a_.engine().tick("report", Caller::soon()).value().success);
-  ASSERT_TRUE(a_.engine().note_success("report", "me", Caller::soon()).has_value());
-  const TickRow row = b_.engine().tick("report", Caller::soon()).value();
+  EXPECT_FALSE(a_.engine().tick("report", soon()).value().success);
+  ASSERT_TRUE(a_.engine().note_success("report", "me", soon()).has_value());
+  const TickRow row = b_.engine().tick("report", soon()).value();
   EXPECT_TRUE(row.success);
   EXPECT_LE(row.success, row.now);
   EXPECT_EQ(row.by, "me");
   EXPECT_TRUE(a_.take_tick("report", 1).taken);
-  EXPECT_EQ(b_.engine().tick("report", Caller::soon()).value().success, row.success);
+  EXPECT_EQ(b_.engine().tick("report", soon()).value().success, row.success);
 }
 
 TEST_P(Enqueue, a_dropped_job_is_queued_again_by_hand) {
@@ -239,6 +239,16 @@ TEST_P(Enqueue, a_dropped_job_is_queued_again_by_hand) {
   EXPECT_EQ(row.state, JobState::queued);
   EXPECT_NE(trail_text(row).find("retried olga"), std::string::npos);
   EXPECT_EQ(a_.claim("w1").job.id, id);
+}
+
+TEST_P(Enqueue, a_dead_job_that_is_retried_begins_again_with_its_attempts) {
+  const JobId id = a_.enqueue("k").id;
+  a_.finish(a_.claim("w1"), JobState::dead, {.error = "x"});
+  ASSERT_EQ(a_.row(id).attempt, 1);
+  const JobRow row = a_.change(id, JobChange::retry).value();
+  EXPECT_EQ(row.attempt, 0);
+  EXPECT_EQ(row.error, "");
+  EXPECT_EQ(a_.claim("w1").job.attempt, 1);
 }
 
 TEST_P(Enqueue, what_does_not_fit_its_state_is_refused_by_name) {
@@ -284,8 +294,8 @@ TEST_P(Enqueue, what_is_over_is_purged_and_the_rest_stays) {
   a_.finish(a_.claim("w1"), JobState::dead, {.error = "x"});
   a_.enqueue("done"), a_.finish(a_.claim("w1"));
   const JobId queued = a_.enqueue("queued").id;
-  EXPECT_EQ(a_.engine().purge({}, Caller::soon()).value(), 0u);
-  EXPECT_TRUE(await([&] { return a_.engine().purge({.older_than = 1ms}, Caller::soon()).value() == 1; }));
+  EXPECT_EQ(a_.engine().purge({}, soon()).value(), 0u);
+  EXPECT_TRUE(await([&] { return a_.engine().purge({.older_than = 1ms}, soon()).value() == 1; }));
   const auto rest = a_.list({});
   ASSERT_EQ(rest.size(), 2u);
   EXPECT_EQ(rest[0].id, queued);

@@ -3,7 +3,6 @@
 // and each process makes up for all of them.
 #include <gmock/gmock.h>
 
-#include "jobs/ticks.h"
 #include "tests/jobs/suite.h"
 #include "tests/processes/process.h"
 
@@ -17,9 +16,8 @@ class CronProcesses : public JobsOn {
  protected:
   // As if the tick of so long ago had been the last.
   void begin(minutes ago) {
-    last_ = std::chrono::floor<minutes>(Ticks::last(jobs_, "cron:Trial").value().now) - ago;
-    ASSERT_TRUE(
-        Ticks::take(jobs_, {.name = "cron:Trial", .tick = last_.time_since_epoch() / 1s}).value().taken);
+    last_ = std::chrono::floor<minutes>(jobs_.tick("cron:Trial").now) - ago;
+    ASSERT_TRUE(jobs_.take_tick({.name = "cron:Trial", .tick = last_.time_since_epoch() / 1s}).taken);
   }
   Process keeper() { return Process({database_->url(), "cron", "before-enqueue", "* * * * *"}); }
   // Which ticks were enqueued, counted from the one that was the last, in their order.

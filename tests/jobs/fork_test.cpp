@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <thread>
 
-#include "jobs/ticks.h"
 #include "tests/jobs/callbacks.h"
 
 namespace holdfast::test {
@@ -56,9 +55,9 @@ TEST_P(ForkedJobs, every_call_of_a_child_is_refused_and_nothing_is_sent) {
       {"cancel", [&] { jobs_.cancel(id); }},
       {"remove", [&] { jobs_.remove(id); }},
       {"purge", [&] { jobs_.try_purge().value(); }},
-      {"take_tick", [&] { Ticks::take(jobs_, {.name = "t", .tick = 1}).value(); }},
-      {"tick", [&] { Ticks::last(jobs_, "t").value(); }},
-      {"note_success", [&] { Ticks::note_success(jobs_, "t", "me").value(); }},
+      {"take_tick", [&] { jobs_.take_tick({.name = "t", .tick = 1}); }},
+      {"tick", [&] { jobs_.tick("t"); }},
+      {"note_success", [&] { jobs_.note_success("t", "me"); }},
       {"define", [&] { jobs_.define("Other", {}, runs); }},
       {"define_others", [&] { jobs_.define_others(runs); }},
       {"cron", [&] { jobs_.cron("Job", "@daily", "UTC"); }},
@@ -75,7 +74,7 @@ TEST_P(ForkedJobs, every_call_of_a_child_is_refused_and_nothing_is_sent) {
   }));
   EXPECT_EQ(jobs_.list().size(), 1u);
   EXPECT_EQ(state(id), JobState::queued);
-  EXPECT_EQ(Ticks::last(jobs_, "t").value().tick, -1);
+  EXPECT_EQ(jobs_.tick("t").tick, -1);
 }
 
 TEST_P(ForkedJobs, a_worker_ends_silently_in_a_child_and_goes_on_in_the_parent) {

@@ -15,10 +15,10 @@ class HookedEngine final : public JobEngine {
   Result<Claimed> claim(const ClaimRequest& request, Instant until) override {
     return around(Step::claim, [&] { return inner_->claim(request, until); });
   }
-  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override {
+  Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) override {
     return around(Step::renew, [&]() -> Status {
       if (Status s = hooks_.before_renewal(claims); !s) return s;
-      return inner_->renew(claims, held, ttl, until);
+      return inner_->renew(claims, replies, until);
     });
   }
   Result<Finished> finish(const Finish& finish, Instant until) override {

@@ -11,7 +11,6 @@
 
 #include "holdfast/job_worker.h"
 #include "holdfast/memory.h"
-#include "jobs/ticks.h"
 #include "tests/jobs/hooked.h"
 #include "tests/jobs/suite.h"
 
@@ -59,9 +58,7 @@ class Schedules : public ::testing::Test {
   }
   void at(Micros since_noon) { wall_ = noon + since_noon; }
   // As if there had been one of noon.
-  void begin() {
-    (void)Ticks::take(jobs_, {.name = "cron:Hourly", .tick = noon.time_since_epoch() / 1s}).value();
-  }
+  void begin() { (void)jobs_.take_tick({.name = "cron:Hourly", .tick = noon.time_since_epoch() / 1s}); }
 
   std::atomic<Moment> wall_{noon};
   std::atomic<int> looks_ = 0;
@@ -139,7 +136,7 @@ TEST_F(Schedules, wait_queues_them_and_allow_lets_them_run_at_once) {
   for (const Overlap overlap : {Overlap::wait, Overlap::allow}) {
     const Micros from = overlap == Overlap::wait ? 0h : 3h;
     at(from);
-    (void)Ticks::take(jobs_, {.name = "cron:Hourly", .tick = (noon + from).time_since_epoch() / 1s}).value();
+    (void)jobs_.take_tick({.name = "cron:Hourly", .tick = (noon + from).time_since_epoch() / 1s});
     std::atomic<int> inside = 0, most = 0;
     std::atomic<bool> go = false;
     jobs_.define("Hourly", {}, [&](JobContext&, const Args&) {

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "jobs/ticks.h"
+#include "jobs/schedule.h"
 #include "tests/jobs/hooked.h"
 #include "tests/jobs/suite.h"
 
@@ -320,7 +320,8 @@ TEST_P(Trial, of_five_that_enqueue_the_same_tick_one_does) {
     threads.emplace_back([&] {
       const Jobs jobs{Client(database_->new_client())};
       for (std::int64_t tick = 60; tick <= 300; tick += 60) {
-        const auto told = Ticks::enqueue(jobs, "Tick", {}, {}, {.name = "cron:x", .tick = tick}).value();
+        const auto told =
+            JobSchedules::enqueue(jobs, "Tick", {}, {}, {.name = "cron:x", .tick = tick}).value();
         if (id_of(told) != no_job) ++won;
       }
     });
@@ -329,7 +330,7 @@ TEST_P(Trial, of_five_that_enqueue_the_same_tick_one_does) {
   EXPECT_EQ(static_cast<std::size_t>(won), all("Tick").size());
   EXPECT_GE(won, 1);
   EXPECT_LE(won, 5);
-  EXPECT_EQ(Ticks::last(jobs_, "cron:x").value().tick, 300);
+  EXPECT_EQ(jobs_.tick("cron:x").tick, 300);
 }
 
 HOLDFAST_ON_STORES(Trial, job_kinds());

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "holdfast/job_worker.h"
 #include "holdfast/spi/job_engine.h"
@@ -81,6 +84,40 @@ TEST_P(Work, a_job_that_throws_is_tried_again_and_then_dead) {
   EXPECT_EQ(row.attempt, 3);
 }
 
+TEST_P(Work, the_death_of_a_worker_is_no_attempt_of_its_job) {
+  std::atomic<int> runs = 0;
+  jobs_.define("Fail once", {.max_attempts = 2, .backoff = [](int) { return 0ms; }},
+               [&](JobContext&, const Args&) {
+                 if (++runs == 1) throw std::runtime_error("no");
+               });
+  const JobId id = id_of(jobs_.enqueue("Fail once"));
+  const std::vector<std::string> queues{"default"};
+  const Instant soon = BootClock::now() + 20s;
+  const auto dead = database_->new_client()->jobs(soon).value();
+  ASSERT_EQ(dead->claim({.queues = queues, .owner = {"dead"}, .ttl = 2ms}, soon).value().what,
+            Claimed::What::running);
+  JobWorker worker(jobs_, quick());
+  ASSERT_TRUE(await([&] { return jobs_.list({.id = id}).at(0).finished_at.has_value(); }));
+  const JobRow row = jobs_.list({.id = id}).at(0);
+  EXPECT_EQ(row.state, JobState::done) << row.error;
+  EXPECT_EQ(row.crashes, 1);
+  EXPECT_EQ(row.attempt, 3);
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_P(Work, a_worker_that_had_nothing_to_do_runs_as_many_jobs_at_once_as_it_has_threads) {
+  std::atomic<int> inside = 0, met = 0;
+  jobs_.define("Meet", {.lock = JobLock{.limit = 0}}, [&](JobContext&, const Args&) {
+    ++inside;
+    if (await([&] { return inside == 3; })) ++met;
+  });
+  JobWorker worker(jobs_, quick(3));
+  worker.wait_until_idle();
+  for (int i = 0; i < 3; ++i) jobs_.enqueue("Meet", Args::of(i));
+  ASSERT_TRUE(await_events(What::done, 3));
+  EXPECT_EQ(met, 3);
+}
+
 TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_kill_no_worker) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   std::atomic<int> ran = 0;
@@ -134,9 +171,10 @@ TEST_P(Work, a_dropped_job_says_who_had_the_lock) {
 }
 
 TEST_P(Work, a_cancelled_job_is_asked_to_stop) {
-  std::atomic<bool> stopped = false;
-  jobs_.define("Long", {}, [&](JobContext& context, const Args&) {
+  std::atomic<bool> stopped = false, refreshed = true;
+  jobs_.define("Long", {.lock = JobLock{}}, [&](JobContext& context, const Args&) {
     stopped = await([&] { return context.stop_requested(); });
+    refreshed = context.refresh_lock();
   });
   const JobId id = id_of(jobs_.enqueue("Long"));
   WorkerOptions options = quick();
@@ -146,6 +184,7 @@ TEST_P(Work, a_cancelled_job_is_asked_to_stop) {
   jobs_.cancel(id);
   ASSERT_TRUE(await_events(What::cancelled));
   EXPECT_TRUE(stopped);
+  EXPECT_FALSE(refreshed) << "its lock was lost with its claim";
 }
 
 TEST_P(Work, draining_hands_back_what_does_not_end) {
@@ -165,6 +204,37 @@ TEST_P(Work, draining_hands_back_what_does_not_end) {
   EXPECT_EQ(row.state, JobState::queued);
   EXPECT_EQ(row.attempt, 0);
   EXPECT_FALSE(jobs_.locked("lock:Long:"));
+}
+
+TEST_P(Work, a_worker_that_drains_leaves_a_job_its_grace) {
+  std::atomic<bool> draining = false, stopped = false;
+  jobs_.define("Long", {}, [&](JobContext& context, const Args&) {
+    await([&] { return draining.load(); });
+    let_pass(100ms);  // the stop would come at once
+    stopped = context.stop_requested();
+  });
+  jobs_.enqueue("Long");
+  {
+    WorkerOptions options = quick();
+    options.grace = 1min;
+    JobWorker worker(jobs_, options);
+    ASSERT_TRUE(await_events(What::started));
+    worker.drain();
+    draining = true;
+  }
+  EXPECT_FALSE(stopped);
+  EXPECT_EQ(events(What::done).size(), 1u);
+}
+
+TEST_P(Work, a_worker_without_work_purges_what_is_over) {
+  jobs_.define("Brief", {}, [](JobContext&, const Args&) {});
+  jobs_.enqueue("Brief");
+  WorkerOptions options = quick();
+  options.purge_every = 1ms;
+  options.purge = {.older_than = 0ms};
+  JobWorker worker(jobs_, options);
+  ASSERT_TRUE(await_events(What::done));
+  EXPECT_TRUE(await([&] { return jobs_.list({}).empty(); }));
 }
 
 HOLDFAST_ON_STORES(Work, job_kinds());

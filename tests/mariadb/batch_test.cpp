@@ -39,14 +39,14 @@ class Batches : public DarwinTable {
 
 TEST_P(Batches, a_key_or_a_holder_that_is_too_long_harms_no_other) {
   query("ALTER TABLE locks MODIFY `key` VARBINARY(255) NOT NULL, MODIFY locked_by VARBINARY(255)");
-  Ours ours(url());
+  MariaCaller ours(url());
   const std::string longer(256, 'k');
   expect_refused(ours.connection(), {acquire(longer), acquire("k", longer)}, "255 bytes");
 }
 
 TEST_P(Batches, a_row_that_the_table_does_not_take_harms_no_other) {
   query("ALTER TABLE locks ADD CHECK (`key` <> 'bad')");
-  Ours ours(url());
+  MariaCaller ours(url());
   expect_refused(ours.connection(), {acquire("bad")},
                  "the tables are not as this version of Holdfast creates them");
 }
@@ -56,12 +56,12 @@ TEST_P(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
     query("CREATE TRIGGER refuse_" + verb + " BEFORE " + verb +
           " ON locks FOR EACH ROW BEGIN IF NEW.`key` = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
           "'not this one'; END IF; END");
-  Ours ours(url());
+  MariaCaller ours(url());
   expect_refused(ours.connection(), {acquire("bad")}, "a trigger on the tables refused the change");
 }
 
 TEST_P(Batches, a_key_that_is_too_long_for_darwin_harms_no_other) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   const std::string longer(256, 'k');
   expect_refused(ours.connection(), {acquire(longer)}, "255 letters");
 }
@@ -73,7 +73,7 @@ TEST_P(Batches, letters_that_darwins_table_does_not_have_harm_no_other) {
       "ENGINE=InnoDB DEFAULT CHARSET=latin1");
   const std::string old = darwin() + "&table=OLD_LOCK";
   make_tables(old);
-  Ours ours(old);
+  MariaCaller ours(old);
   expect_refused(ours.connection(), {acquire("\xe2\x98\x83")}, "lacks a character");
 }
 

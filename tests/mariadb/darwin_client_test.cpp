@@ -58,15 +58,15 @@ TEST_P(DarwinClient, names_of_java_that_are_no_keys_of_ours_are_out_of_reach) {
       "INSERT INTO EMOJI_LOCK (processName, leaseUntil, unlockKey) VALUES "
       "(REPEAT(_utf8mb4 X'F09F9492', 255), NOW() + INTERVAL 1 HOUR, '1_DEFAULT'), "
       "('', NOW() + INTERVAL 1 HOUR, '2_DEFAULT')");
-  Ours ours(url);
-  const Page page = ours.connection().list({}, soon()).value();
+  MariaCaller ours(url);
+  const Page page = ours.list({});
   ASSERT_EQ(page.leases.size(), 2u);
   EXPECT_EQ(page.leases[0].key, "");
   EXPECT_EQ(page.leases[0].owner, "2_DEFAULT (Darwin)");
   EXPECT_GT(page.leases[0].remaining, 59min);
   const std::string emoji = page.leases[1].key;
   EXPECT_EQ(emoji.size(), 1020u);
-  const Page behind = ours.connection().list({.after = emoji}, soon()).value();
+  const Page behind = ours.list({.after = emoji});
   EXPECT_TRUE(behind.leases.empty());
   Client client = open(url + "&unsafe=allow");
   query("DELETE FROM EMOJI_LOCK WHERE processName <> ''");

@@ -28,7 +28,7 @@ class DarwinLayout : public DarwinTable {
 };
 
 TEST_P(DarwinLayout, what_java_has_leased_is_busy_for_us_until_java_releases_it) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   ASSERT_TRUE(java.lease("nightly", 600));
   const Reply busy = ours.acquire("nightly", "ann");
@@ -46,7 +46,7 @@ TEST_P(DarwinLayout, what_java_has_leased_is_busy_for_us_until_java_releases_it)
 }
 
 TEST_P(DarwinLayout, what_we_have_is_locked_for_java_until_we_release_it) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   const Reply mine = ours.acquire("nightly", "ann", 10min);
   ASSERT_EQ(mine.verdict, Verdict::granted);
@@ -67,7 +67,7 @@ TEST_P(DarwinLayout, what_we_have_is_locked_for_java_until_we_release_it) {
 }
 
 TEST_P(DarwinLayout, javas_lease_is_taken_over_two_seconds_after_its_end_so_that_java_can_renew) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   const Reply before = ours.acquire("nightly", "ann");
   ours.release("nightly", "ann");
@@ -88,7 +88,7 @@ TEST_P(DarwinLayout, javas_lease_is_taken_over_two_seconds_after_its_end_so_that
   EXPECT_EQ(after.verdict, Verdict::granted);
   EXPECT_GT(after.token, before.token);
   EXPECT_FALSE(java.renew("nightly", 60));
-  const Page log = ours.connection().list({.what = Query::What::log}, soon()).value();
+  const Page log = ours.list({.what = Query::What::log});
   ASSERT_EQ(log.log.size(), 1u);
   EXPECT_EQ(log.log[0].event, "taken-over");
   EXPECT_THAT(log.log[0].owner, HasSubstr("1a1dccd476c_DEFAULT"));
@@ -96,15 +96,9 @@ TEST_P(DarwinLayout, javas_lease_is_taken_over_two_seconds_after_its_end_so_that
 }
 
 TEST_P(DarwinLayout, javas_lease_after_its_end_is_held_for_readers_as_long_as_for_acquires) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
-  const auto remaining = [&] {
-    return ours.connection()
-        .list({.prefix = "nightly", .exact = true}, soon())
-        .value()
-        .leases.at(0)
-        .remaining;
-  };
+  const auto remaining = [&] { return ours.row("nightly").remaining; };
   ASSERT_TRUE(within(1s, [&](const auto& in_time) {
     query("DELETE FROM DARWIN_LOCK");
     ASSERT_TRUE(java.lease("nightly", 60));
@@ -124,7 +118,7 @@ TEST_P(DarwinLayout, javas_lease_after_its_end_is_held_for_readers_as_long_as_fo
 }
 
 TEST_P(DarwinLayout, ours_that_ran_out_is_taken_over_by_java_and_then_it_is_lost) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   Reply mine;
   ASSERT_TRUE(within(1s, [&](const auto& in_time) {
@@ -141,7 +135,7 @@ TEST_P(DarwinLayout, ours_that_ran_out_is_taken_over_by_java_and_then_it_is_lost
 }
 
 TEST_P(DarwinLayout, ours_that_ran_out_is_taken_over_by_us_at_once) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   const Reply first = ours.acquire("nightly", "ann", 2ms);
   let_pass(4ms);
   const Reply second = ours.acquire("nightly", "bob");
@@ -150,7 +144,7 @@ TEST_P(DarwinLayout, ours_that_ran_out_is_taken_over_by_us_at_once) {
 }
 
 TEST_P(DarwinLayout, what_somebody_took_away_is_lost) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   const Reply mine = ours.acquire("nightly", "ann");
   query("DELETE FROM DARWIN_LOCK");
   EXPECT_EQ(ours.renew("nightly", "ann", mine.token).verdict, Verdict::lost);
@@ -159,7 +153,7 @@ TEST_P(DarwinLayout, what_somebody_took_away_is_lost) {
 
 // What busy shows of Java's lease is a name for people, and opens nothing.
 TEST_P(DarwinLayout, no_holdfast_client_is_mistaken_for_a_java_node) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   const Reply before = ours.acquire("nightly", "ann");
   ours.release("nightly", "ann");
@@ -168,8 +162,7 @@ TEST_P(DarwinLayout, no_holdfast_client_is_mistaken_for_a_java_node) {
   EXPECT_EQ(ours.renew("nightly", shown).verdict, Verdict::lost);
   EXPECT_EQ(ours.acquire("nightly", shown).verdict, Verdict::busy);
   EXPECT_EQ(ours.release("nightly", shown).verdict, Verdict::lost);
-  EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"nightly"}, .owner = {"op"}, .note = "why"})->verdict,
-            Verdict::lost);
+  EXPECT_EQ(ours.evict("nightly", no_token).verdict, Verdict::lost);
   EXPECT_TRUE(java.renew("nightly", 600)) << "it is Java's as before";
   EXPECT_EQ(query("SELECT sequence FROM DARWIN_LOCK_holdfast_locks"), std::to_string(to_number(before.token)))
       << "and our last token is known";
@@ -177,14 +170,14 @@ TEST_P(DarwinLayout, no_holdfast_client_is_mistaken_for_a_java_node) {
 
 // Our own table alone does not know whether Java has taken it.
 TEST_P(DarwinLayout, a_renewal_that_cannot_read_both_tables_is_unavailable) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   const Reply mine = ours.acquire("nightly", "ann");
   query("DELETE FROM DARWIN_LOCK");
   const auto other = stranger();
   other->run("BEGIN");
   other->run("SELECT 1 FROM DARWIN_LOCK_holdfast_locks FOR UPDATE");
-  const auto reply =
-      ours.ask({.verb = Verb::renew, .key = {"nightly"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h});
+  const auto reply = ours.try_ask(
+      {.verb = Verb::renew, .key = {"nightly"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
   other->run("ROLLBACK");
@@ -204,7 +197,7 @@ TEST_P(DarwinLayout, leases_are_as_long_for_both_in_every_zone) {
     const MariaServer own({.lines = {"default_time_zone='" + zone + "'"}, .mysql = mysql(), .fsync = false});
     const std::string there = own.url() + "?layout=darwin";
     make_tables(there);
-    Ours ours(there);
+    MariaCaller ours(there);
     Node java(std::make_unique<Stranger>(own, "app"), "DEFAULT");
     ASSERT_TRUE(java.lease("theirs", 600));
     const Reply theirs = ours.acquire("theirs", "bob");
@@ -218,7 +211,7 @@ TEST_P(DarwinLayout, leases_are_as_long_for_both_in_every_zone) {
                   "app"),
         "1")
         << zone;
-    for (const auto& lease : ours.connection().list({}, soon()).value().leases) {
+    for (const auto& lease : ours.list({}).leases) {
       EXPECT_GT(lease.remaining, 9min) << zone;
       EXPECT_LE(lease.remaining, lease.key == "ours" ? 10min : 10min + 2s) << zone;
     }
@@ -235,7 +228,7 @@ TEST_P(DarwinLayout, leases_are_as_long_for_both_in_every_zone) {
 }
 
 TEST_P(DarwinLayout, no_node_that_releases_its_instance_takes_ours) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   for (int i = 0; i < 40; ++i) ours.acquire("k" + std::to_string(i), "ann");
   Node java = node("11");
   ASSERT_TRUE(java.lease("theirs", 60));
@@ -251,7 +244,7 @@ TEST_P(DarwinLayout, no_node_that_releases_its_instance_takes_ours) {
 TEST_P(DarwinLayout, a_node_whose_instance_ends_in_a_wildcard_or_as_our_keys_do_takes_ours) {
   Node java = node();
   for (const char* instance : {"", "_", "__", "holdfast_", "%", "cpp%", "~", "holdfast~"}) {
-    Ours ours(darwin());
+    MariaCaller ours(darwin());
     const Reply mine = ours.acquire("nightly", "ann");
     EXPECT_EQ(java.release_all_of(instance), 1u) << instance;
     EXPECT_EQ(ours.renew("nightly", "ann", mine.token).verdict, Verdict::lost) << instance;
@@ -259,7 +252,7 @@ TEST_P(DarwinLayout, a_node_whose_instance_ends_in_a_wildcard_or_as_our_keys_do_
 }
 
 TEST_P(DarwinLayout, what_is_one_lock_for_java_is_one_for_us) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   const Reply mine = ours.acquire("Name", "ann");
   EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::busy);
@@ -276,14 +269,13 @@ TEST_P(DarwinLayout, what_is_one_lock_for_java_is_one_for_us) {
 }
 
 TEST_P(DarwinLayout, javas_leases_are_listed_without_a_token) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   ASSERT_TRUE(java.lease("b", 600));
-  const Reply a =
-      ours.ask({.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h, .note = "why"}).value();
+  const Reply a = ours.ask({.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h, .note = "why"});
   ours.acquire("c", "cat");
   ours.release("c", "cat");
-  const Page page = ours.connection().list({}, soon()).value();
+  const Page page = ours.list({});
   ASSERT_EQ(page.leases.size(), 3u);
   EXPECT_EQ(page.leases[0].token, a.token);
   EXPECT_EQ(page.leases[0].note, "why");
@@ -292,11 +284,11 @@ TEST_P(DarwinLayout, javas_leases_are_listed_without_a_token) {
   EXPECT_EQ(page.leases[1].token, no_token);
   EXPECT_GT(page.leases[1].remaining, 9min);
   EXPECT_EQ(page.leases[2].remaining, 0ms);
-  EXPECT_EQ(ours.connection().list({.prefix = "B", .exact = true}, soon()).value().leases.size(), 1u);
+  EXPECT_EQ(ours.list({.prefix = "B", .exact = true}).leases.size(), 1u);
 }
 
 TEST_P(DarwinLayout, the_queue_and_long_names_work_as_elsewhere) {
-  Ours ann(darwin()), bob(darwin()), cat(darwin());
+  MariaCaller ann(darwin()), bob(darwin()), cat(darwin());
   const std::string long_name(512, 'h');
   const Reply mine = ann.acquire("nightly", long_name, never);
   EXPECT_EQ(mine.owner, long_name);
@@ -324,10 +316,10 @@ TEST_P(DarwinLayout, java_and_holdfast_at_the_same_moment_one_wins) {
       for (int i = 0; i < 60; ++i) take(java.lease("k", 60), [&] { EXPECT_TRUE(java.release("k")); });
     });
     threads.emplace_back([&, t] {
-      Ours ours(darwin());
+      MariaCaller ours(darwin());
       const std::string me = std::to_string(t);
       for (int i = 0; i < 60; ++i) {
-        const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {me}, .ttl = 1h});
+        const auto reply = ours.try_acquire("k", me);
         ASSERT_TRUE(reply) << reply.error().detail;
         take(reply->verdict == Verdict::granted,
              [&] { EXPECT_EQ(ours.release("k", me, reply->token).verdict, Verdict::released); });
@@ -351,20 +343,20 @@ TEST_P(DarwinLayout, its_table_is_darwins_and_one_that_is_there_is_used) {
       "DEFAULT CHARSET=latin1 COLLATE latin1_general_cs");
   const std::string old = darwin() + "&table=OLD_LOCK";
   make_tables(old);
-  Ours ours(old);
+  MariaCaller ours(old);
   EXPECT_EQ(ours.acquire("Name", "ann").verdict, Verdict::granted);
   EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::granted) << "two for this collation";
   const std::string snow = "\xe2\x98\x83", longer(256, 'k');
-  const auto letters = ours.ask({.verb = Verb::acquire, .key = {snow}, .owner = {"a"}, .ttl = 1h});
+  const auto letters = ours.try_acquire(snow, "a");
   ASSERT_FALSE(letters);
   EXPECT_EQ(letters.error().code, Errc::refused) << letters.error().detail;
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {longer}, .owner = {"a"}, .ttl = 1h});
+  const auto reply = ours.try_acquire(longer, "a");
   ASSERT_FALSE(reply);
   EXPECT_THAT(reply.error().detail, HasSubstr("255 letters"));
 }
 
 TEST_P(DarwinLayout, a_purge_leaves_what_java_has_and_takes_ours_from_both_tables) {
-  Ours ours(darwin());
+  MariaCaller ours(darwin());
   Node java = node();
   ASSERT_TRUE(java.lease("theirs", 600));
   ours.acquire("gone", "ann", 2ms);
@@ -374,7 +366,7 @@ TEST_P(DarwinLayout, a_purge_leaves_what_java_has_and_takes_ours_from_both_table
 }
 
 TEST_P(DarwinLayout, it_says_of_itself_that_it_promises_less) {
-  const Traits traits = Ours(darwin()).connection().examine(soon()).value();
+  const Traits traits = MariaCaller(darwin()).examine();
   EXPECT_EQ(traits.grade, Grade::C);
   EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("layout=darwin")));
 }

@@ -3,7 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/mariadb/jobs_suite.h"
+#include "tests/mariadb/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -43,20 +44,16 @@ class Grants : public MariaTest {
 };
 
 TEST_P(Grants, are_enough_for_all_that_clients_do) {
-  Ours a(least()), b(least());
+  MariaCaller a(least()), b(least());
   const Reply mine = a.acquire("k", "ann");
   EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
-          .value();
+  const Reply theirs = b.ask(
+      {.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"});
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
-                .value()
-                .verdict,
-            Verdict::released);
+  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
   a.acquire("short", "ann", 1ms);
   EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
@@ -73,8 +70,8 @@ TEST_P(Grants, of_jobs_are_enough_for_all_that_workers_do) {
   const JobId id = worker.enqueue("k", {.unique = Unique::loner, .tick_name = "t", .tick = 1}).id;
   const Claimed claimed = worker.claim("w1");
   EXPECT_TRUE(worker.finish(claimed).released);
-  EXPECT_TRUE(worker.engine().change(id, JobChange::retry, "olga", soon()));
-  EXPECT_TRUE(worker.engine().change(id, JobChange::remove, "olga", soon()));
+  EXPECT_TRUE(worker.change(id, JobChange::retry));
+  EXPECT_TRUE(worker.change(id, JobChange::remove));
   EXPECT_TRUE(worker.engine().take_tick({.name = "n", .tick = 1}, soon()));
   EXPECT_TRUE(worker.engine().note_success("n", "me", soon()));
   EXPECT_TRUE(worker.engine().purge({.older_than = 0ms}, soon()));
@@ -85,18 +82,14 @@ TEST_P(Grants, of_darwins_layout_are_enough_for_all_that_clients_do) {
   const std::string darwin = "?layout=darwin";
   make_tables(url() + darwin);
   grant("GRANT SELECT, INSERT, UPDATE, DELETE ON DARWIN_LOCK", "/migrate/darwin.md");
-  Ours a(least() + darwin), b(least() + darwin);
+  MariaCaller a(least() + darwin), b(least() + darwin);
   const Reply mine = a.acquire("k", "ann");
   EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"}).value();
+  const Reply theirs = b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"});
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
-                .value()
-                .verdict,
-            Verdict::released);
+  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
     EXPECT_TRUE(a.connection().list({.what = what}, soon()));
   EXPECT_TRUE(a.connection().examine(soon()));
@@ -109,27 +102,23 @@ TEST_P(Grants, of_shedlocks_layout_are_enough_for_all_that_clients_do) {
   replace(sql, "TO app", "TO " + user_);
   replace(sql, "GRANT USAGE ON SEQUENCE", "-- ");  // PostgreSQL's
   query(sql);
-  Ours a(least() + shedlock), b(least() + shedlock);
+  MariaCaller a(least() + shedlock), b(least() + shedlock);
   const Reply mine = a.acquire("k", "ann");
   EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"}).value();
+  const Reply theirs = b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"});
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
-                .value()
-                .verdict,
-            Verdict::released);
+  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
     EXPECT_TRUE(a.connection().list({.what = what}, soon()));
   EXPECT_TRUE(a.connection().examine(soon()));
 }
 
 TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
-  Ours ours(least());
+  MariaCaller ours(least());
   query("REVOKE UPDATE ON locks FROM " + user_);
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
+  const auto reply = ours.try_acquire("k", "ann");
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
   EXPECT_THAT(reply.error().detail,
@@ -138,7 +127,7 @@ TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
 
 TEST_P(Grants, a_purge_needs_more_and_says_so) {
   const auto purge = [&] { return try_store(least()).value()->admin()->purge({.free_for = 0ms}, soon()); };
-  Ours ours(least());
+  MariaCaller ours(least());
   ours.acquire("k", "ann");
   ours.release("k", "ann");
   const auto refused = purge();

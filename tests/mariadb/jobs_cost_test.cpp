@@ -2,12 +2,11 @@
 // What a claim reads does not depend on how many jobs there are, whatever they wait for.
 #include <map>
 
-#include "tests/mariadb/jobs_suite.h"
+#include "tests/mariadb/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
-
-using Got = Claimed::What;
 
 // A server of its own: it counts the rows that all its connections read.
 class JobsCost : public MariaTest {
@@ -80,7 +79,7 @@ class JobsCost : public MariaTest {
 TEST_P(JobsCost, a_claim_and_a_finish_read_no_more_rows_where_there_are_more_jobs) {
   Worker worker(own_.url());
   worker.enqueue("key", {.priority = 9, .limit = 0});
-  Ours(own_.url()).acquire("k", "somebody", 1ms);
+  MariaCaller(own_.url()).acquire("k", "somebody", 1ms);
   std::map<std::string, std::vector<int>> cost;
   int owners = 0;
   for (const int many : {200, 9'900}) {

@@ -6,13 +6,11 @@
 #include <set>
 #include <thread>
 
-#include "tests/mariadb/jobs_suite.h"
+#include "tests/mariadb/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
-
-using EnqueueOutcome = EnqueueReply::What;
-using Got = Claimed::What;
 
 class JobsRacing : public MariaTest {
  protected:

@@ -3,14 +3,15 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/mariadb/jobs_suite.h"
+#include "tests/mariadb/suite.h"
+#include "tests/support/damaged_jobs.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Got = Claimed::What;
 
 class Jobs : public MariaTest {
  protected:
@@ -44,7 +45,7 @@ class Jobs : public MariaTest {
 
 TEST_P(Jobs, tables_of_an_older_version_keep_leases_and_are_completed_for_jobs) {
   query("DROP TABLE holdfast_jobs, holdfast_ticks");
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "ann").verdict, Verdict::granted);
   const Error error = refused_jobs(url());
   EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail, AllOf(HasSubstr("no table \"holdfast_jobs\""), HasSubstr("holdfast --store"),
@@ -56,7 +57,7 @@ TEST_P(Jobs, tables_of_an_older_version_keep_leases_and_are_completed_for_jobs) 
 TEST_P(Jobs, a_table_of_jobs_that_is_not_ours_is_refused_and_leases_go_on) {
   query("ALTER TABLE holdfast_jobs DROP KEY slot");
   EXPECT_THAT(refused_jobs(url()).detail, AllOf(HasSubstr("\"holdfast_jobs\""), HasSubstr("\"slot\"")));
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 TEST_P(Jobs, a_table_of_another_name_has_jobs_of_its_own) {
@@ -84,6 +85,28 @@ TEST_P(Jobs, a_key_that_could_not_be_locked_is_not_enqueued) {
   EXPECT_EQ(worker.enqueue(key).what, EnqueueReply::What::enqueued);
 }
 
+TEST_P(Jobs, a_damaged_job_dies_and_harms_no_other_of_its_queue) {
+  Worker worker(url());
+  const auto set = [&](const std::string& change) {
+    return [&, change](JobId id) {
+      query("UPDATE holdfast_jobs SET " + change + " WHERE id = " + std::to_string(to_number(id)));
+    };
+  };
+  expect_it_dies_and_harms_no_other(worker, "on_conflict", set("on_conflict = 'hope'"));
+  expect_it_dies_and_harms_no_other(worker, "uniqueness", set("uniqueness = 'often'"));
+  expect_a_state_can_be_repaired(worker, set("state = 'lost'"));
+}
+
+TEST_P(Jobs, a_damaged_state_of_a_job_whose_worker_died_keeps_no_lock_and_becomes_dead) {
+  Worker worker(url());
+  const JobId bad = worker.enqueue("k", {.lock_ttl = 1h}).id;
+  ASSERT_EQ(worker.claim_and_let_expire("w1").job.id, bad);
+  query("UPDATE holdfast_jobs SET state = 'lost' WHERE id = " + std::to_string(to_number(bad)));
+  const JobId next = worker.enqueue("k").id;
+  EXPECT_EQ(worker.claim("w2").job.id, next);
+  EXPECT_EQ(worker.list({.state = JobState::dead}).size(), 1u);
+}
+
 TEST_P(Jobs, jobs_whose_time_has_come_since_are_claimed_in_the_order_of_all_others) {
   Worker worker(url());
   std::vector<JobId> ids;
@@ -100,7 +123,7 @@ TEST_P(Jobs, jobs_whose_time_has_come_since_are_claimed_in_the_order_of_all_othe
 }
 
 TEST_P(Jobs, many_jobs_whose_locks_are_held_are_set_aside_in_whatever_order_their_keys_come) {
-  Ours ours(url());
+  MariaCaller ours(url());
   Worker worker(url());
   std::vector<JobId> ids;
   for (char c = 'z'; c >= 'a'; --c) {
@@ -125,8 +148,30 @@ TEST_P(Jobs, a_job_that_somebody_has_locked_is_not_waited_for) {
   EXPECT_LE(none.next, 1s) << "it may be free at any time";
 }
 
+TEST_P(Jobs, the_claim_of_a_locked_job_is_renewed_later_and_the_others_at_once) {
+  Worker worker(url());
+  const JobId first = worker.enqueue("1").id, second = worker.enqueue("2").id;
+  ASSERT_EQ(worker.claim("w1").job.id, first);
+  ASSERT_EQ(worker.claim("w2").job.id, second);
+  const auto other = stranger();
+  other->run("BEGIN");
+  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(to_number(first)) + " FOR UPDATE");
+  const ClaimRef claims[] = {{first, {"w1"}, 2h}, {second, {"w2"}, 2h}, {first, {"somebody"}, 2h}};
+  ClaimReply replies[3];
+  ASSERT_TRUE(worker.engine().renew(claims, replies, soon()));
+  ASSERT_TRUE(replies[0].error);
+  EXPECT_EQ(replies[0].error->code, Errc::unavailable);
+  EXPECT_TRUE(replies[1].held);
+  EXPECT_FALSE(replies[2].held);
+  EXPECT_FALSE(replies[2].error);
+  other->run("ROLLBACK");
+  ASSERT_TRUE(worker.engine().renew(claims, replies, soon()));
+  EXPECT_TRUE(replies[0].held);
+  EXPECT_GT(worker.row(first).claim_remaining, 110min);
+}
+
 TEST_P(Jobs, a_lease_that_somebody_has_locked_stands_in_the_way_of_its_own_jobs_only) {
-  Ours(url()).acquire("locked", "ann");
+  MariaCaller(url()).acquire("locked", "ann");
   Worker worker(url());
   const JobId waits = worker.enqueue("locked", {.on_conflict = OnConflict::wait}).id;
   const JobId other_job = worker.enqueue("other").id;
@@ -161,7 +206,7 @@ TEST_P(Jobs, a_connection_that_is_lost_before_the_commit_was_sent_did_nothing) {
   const Claimed claimed = worker.claim("w1");
   std::optional<Result<Finished>> finished;
   EXPECT_TRUE(kill_while_waiting("SELECT 1 FROM locks WHERE `key` = 'k' FOR UPDATE", [&] {
-    finished = worker.try_finish(claimed);
+    finished = worker.engine().finish(done(claimed), soon());
     return !*finished;
   }));
   EXPECT_EQ(finished->error().code, Errc::unavailable) << finished->error().detail;
@@ -170,7 +215,7 @@ TEST_P(Jobs, a_connection_that_is_lost_before_the_commit_was_sent_did_nothing) {
 }
 
 TEST_P(Jobs, a_connection_that_is_lost_after_the_commit_was_sent_leaves_doubt) {
-  Ours ours(url());
+  MariaCaller ours(url());
   ours.acquire("k", "ann", 1ms);
   Worker worker(url());
   const JobId id = worker.enqueue("k").id;

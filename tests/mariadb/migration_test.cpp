@@ -6,7 +6,8 @@
 #include <iterator>
 #include <thread>
 
-#include "tests/mariadb/jobs_suite.h"
+#include "tests/mariadb/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -39,9 +40,6 @@ class Migration : public MariaTest {
         "TABLE_NAME = '" +
         table + "'");
   }
-  static std::optional<Millis> ttl_of(Ours& ours, std::string_view key) {
-    return ours.connection().list({.prefix = key, .exact = true}, soon()).value().leases.at(0).ttl;
-  }
 };
 
 TEST_P(Migration, tables_of_0_1_0_are_migrated_and_nothing_is_lost) {
@@ -58,12 +56,12 @@ TEST_P(Migration, tables_of_0_1_0_are_migrated_and_nothing_is_lost) {
 
 TEST_P(Migration, leases_and_jobs_of_before_go_on_behind_it) {
   make_tables(url());
-  Ours ours(url());
+  MariaCaller ours(url());
   const Reply busy = ours.acquire("held", "eve");
   EXPECT_EQ(busy.owner, "ann");
   EXPECT_EQ(busy.token, Token{1800000000000000});
   EXPECT_EQ(ours.renew("held", "ann", busy.token, 2h).verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "held"), Millis(2h));
+  EXPECT_EQ(ours.row("held").ttl, Millis(2h));
   EXPECT_EQ(ours.acquire("endless", "eve").owner, "bob");
   EXPECT_EQ(ours.acquire("free", "eve").token, Token{4000000000000001}) << "the clock is far behind it";
   EXPECT_EQ(ours.release("held", "ann").verdict, Verdict::released);
@@ -77,9 +75,9 @@ TEST_P(Migration, leases_and_jobs_of_before_go_on_behind_it) {
 }
 
 TEST_P(Migration, tables_of_before_are_used_as_they_are) {
-  Ours ours(url());
+  MariaCaller ours(url());
   EXPECT_EQ(ours.acquire("k", "eve").verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt);
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt);
   EXPECT_EQ(ours.renew("k", "eve").verdict, Verdict::granted);
   EXPECT_EQ(ours.release("k", "eve").verdict, Verdict::released);
   const Request batch[] = {{.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h},
@@ -93,7 +91,7 @@ TEST_P(Migration, tables_of_before_are_used_as_they_are) {
 }
 
 TEST_P(Migration, connections_of_before_go_on_through_it) {
-  Ours old(url());
+  MariaCaller old(url());
   Worker old_worker(url());
   std::atomic<bool> over = false;
   std::atomic<int> rounds = 0;
@@ -116,19 +114,19 @@ TEST_P(Migration, connections_of_before_go_on_through_it) {
 }
 
 TEST_P(Migration, what_one_of_before_has_changed_since_is_not_believed) {
-  Ours old(url());
+  MariaCaller old(url());
   make_tables(url());
-  Ours ours(url());
+  MariaCaller ours(url());
   ours.acquire("k", "eve", 1h);
-  EXPECT_EQ(ttl_of(ours, "k"), Millis(1h));
+  EXPECT_EQ(ours.row("k").ttl, Millis(1h));
   EXPECT_EQ(old.renew("k", "eve", no_token, 3h).verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt) << "renewed by one that records nothing";
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt) << "renewed by one that records nothing";
   ours.renew("k", "eve", no_token, 4h);
-  EXPECT_EQ(ttl_of(ours, "k"), Millis(4h));
+  EXPECT_EQ(ours.row("k").ttl, Millis(4h));
   ours.release("k", "eve");
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt);
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt);
   EXPECT_EQ(old.acquire("k", "old", 2h).verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt) << "granted by one that records nothing";
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt) << "granted by one that records nothing";
 }
 
 TEST_P(Migration, many_may_migrate_at_once) {
@@ -158,7 +156,7 @@ TEST_P(Migration, an_open_transaction_puts_it_off) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::unavailable);
   EXPECT_THAT(made.error().detail, HasSubstr("in use by an open transaction"));
-  EXPECT_EQ(Ours(url()).acquire("k", "eve").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "eve").verdict, Verdict::granted);
   reader->run("COMMIT");
   make_tables(url());
   EXPECT_THAT(columns_of("locks"), HasSubstr("ttl_ms"));
@@ -167,7 +165,8 @@ TEST_P(Migration, an_open_transaction_puts_it_off) {
 TEST_P(Migration, tables_that_need_a_newer_holdfast_are_refused) {
   make_tables(url());
   query("ALTER TABLE holdfast_state ALTER version SET DEFAULT 99");
-  EXPECT_EQ(Ours(url()).acquire("k", "eve").verdict, Verdict::granted) << "which this version can still use";
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "eve").verdict, Verdict::granted)
+      << "which this version can still use";
   EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
   query("ALTER TABLE holdfast_state ALTER needs SET DEFAULT 98");
   const auto store = try_store(url()).value();

@@ -73,9 +73,9 @@ TEST_P(Outcomes, a_wrong_password_is_refused_and_said_nowhere) {
 }
 
 TEST_P(Outcomes, missing_tables_are_refused_with_the_command_that_creates_them) {
-  Ours ours(url());
+  MariaCaller ours(url());
   query("DROP TABLE holdfast_waiters");
-  const auto reply = ours.ask(acquire("k"));
+  const auto reply = ours.try_ask(acquire("k"));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unprepared);
   EXPECT_THAT(reply.error().detail, HasSubstr("init"));
@@ -85,15 +85,15 @@ TEST_P(Outcomes, a_server_that_becomes_read_only_refuses) {
   MariaServer own({.mysql = mysql(), .fsync = false});
   make_tables(own.url());
   own.query("CREATE USER plain@'%'; GRANT SELECT, INSERT, UPDATE, DELETE ON app.* TO plain@'%'");
-  Ours ours(own.url("plain", "app"));
+  MariaCaller ours(own.url("plain", "app"));
   own.query("SET GLOBAL read_only = 1");
-  const auto reply = ours.ask(acquire("k"));
+  const auto reply = ours.try_ask(acquire("k"));
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
   EXPECT_THAT(reply.error().detail, HasSubstr("use the URL of the primary"));
   EXPECT_THAT(refused(own.url()).detail, HasSubstr("read-only"));
   // The name may lead to another server by now.
-  const auto again = ours.ask(acquire("k"));
+  const auto again = ours.try_ask(acquire("k"));
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().detail, HasSubstr("is read-only")) << "it connects anew";
   own.query("SET GLOBAL read_only = 0");
@@ -101,25 +101,25 @@ TEST_P(Outcomes, a_server_that_becomes_read_only_refuses) {
 }
 
 TEST_P(Outcomes, a_connection_that_was_closed_while_idle_is_not_noticed) {
-  Ours ours(url());
+  MariaCaller ours(url());
   const Reply mine = ours.acquire("k", "ann");
   kill_ours();
   EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
 }
 
 TEST_P(Outcomes, a_connection_that_is_lost_before_the_answer_leaves_doubt) {
-  Ours ours(url());
+  MariaCaller ours(url());
   ours.acquire("k", "ann");
   std::optional<Result<Reply>> reply;
   EXPECT_TRUE(kill_while_waiting([&](int) {
-    reply = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
+    reply = ours.try_ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
     return !*reply && reply->error().code == Errc::in_doubt;
   })) << reply->error().detail;
   EXPECT_EQ(ours.release("k", "ann").verdict, Verdict::released) << "it connects anew";
 }
 
 TEST_P(Outcomes, a_transaction_that_is_lost_before_it_was_written_did_nothing) {
-  Ours ours(url());
+  MariaCaller ours(url());
   ours.acquire("k", "ann");
   EXPECT_TRUE(kill_while_waiting([&](int round) {
     const std::string before = "a" + std::to_string(round);
@@ -134,7 +134,7 @@ TEST_P(Outcomes, a_transaction_that_is_lost_before_it_was_written_did_nothing) {
 }
 
 TEST_P(Outcomes, somebodys_open_transaction_blocks_its_own_key_only) {
-  Ours ours(url());
+  MariaCaller ours(url());
   for (const char* key : {"held", "free", "other"}) ours.acquire(key, "ann");
   ours.release("free", "ann");
   ours.release("other", "ann");
@@ -155,14 +155,14 @@ TEST_P(Outcomes, somebodys_open_transaction_blocks_its_own_key_only) {
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);
   EXPECT_EQ(ours.acquire("held", "bob").owner, "ann") << "alone too";
-  const auto release = ours.ask({.verb = Verb::release, .key = {"held"}, .owner = {"ann"}});
+  const auto release = ours.try_ask({.verb = Verb::release, .key = {"held"}, .owner = {"ann"}});
   ASSERT_FALSE(release);
   EXPECT_EQ(release.error().code, Errc::unavailable) << release.error().detail;
 }
 
 // What an acquire that was given up has made and not committed yet, its release must not overlook.
 TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
-  Ours ours(url());
+  MariaCaller ours(url());
   bool waited = false;
   for (int round = 0; round < 100 && !waited; ++round) {
     const std::string key = "k" + std::to_string(round);
@@ -175,7 +175,7 @@ TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
       EXPECT_TRUE(await([&] { return answered || somebody_waits(); }));
       given_up->run("COMMIT");
     });
-    const auto reply = ours.ask({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
+    const auto reply = ours.try_ask({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
     answered = true;
     commits.join();
     waited = reply.has_value();
@@ -191,7 +191,7 @@ TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
 
 // The INSERT of an acquire is committed, and somebody's LOCK TABLES comes before the SELECT that follows.
 TEST_P(Outcomes, a_grant_that_cannot_be_read_back_is_in_doubt) {
-  Ours ours(url());
+  MariaCaller ours(url());
   query("CREATE TRIGGER gate AFTER INSERT ON locks FOR EACH ROW SET @passed = GET_LOCK('" + database_ +
         "', 10)");
   const auto state = [&](const std::string& words) {
@@ -210,7 +210,7 @@ TEST_P(Outcomes, a_grant_that_cannot_be_read_back_is_in_doubt) {
       EXPECT_TRUE(await([&] { return answered || state("Waiting for table metadata lock"); }));
       gate->run("SELECT RELEASE_LOCK('" + database_ + "')");
     });
-    const auto reply = ours.ask(acquire(key));
+    const auto reply = ours.try_ask(acquire(key));
     answered = true;
     between.join();
     locks->run("UNLOCK TABLES");
@@ -227,7 +227,7 @@ TEST_P(Outcomes, a_frozen_server_delays_nobody_and_grants_nothing_later) {
   MariaServer own({.mysql = mysql(), .fsync = false});
   make_tables(own.url());
   for (const bool batch : {false, true}) {
-    Ours ours(own.url());
+    MariaCaller ours(own.url());
     const Request requests[] = {acquire("k"), acquire("l")};
     Reply replies[2];
     own.pause();
@@ -240,8 +240,8 @@ TEST_P(Outcomes, a_frozen_server_delays_nobody_and_grants_nothing_later) {
     ASSERT_FALSE(status);
     EXPECT_LT(late, 5s) << "the server is frozen: it ends by itself or not at all";
     EXPECT_GE(late, 0ms);
-    EXPECT_EQ(Ours(own.url()).acquire("k", "bob").verdict, Verdict::granted);
-    EXPECT_EQ(Ours(own.url()).release("k", "bob").verdict, Verdict::released);
+    EXPECT_EQ(MariaCaller(own.url()).acquire("k", "bob").verdict, Verdict::granted);
+    EXPECT_EQ(MariaCaller(own.url()).release("k", "bob").verdict, Verdict::released);
   }
 }
 
@@ -267,10 +267,10 @@ TEST_P(Outcomes, no_acknowledged_grant_is_lost_by_kill_9_under_load) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     // Connected before anybody begins: the server is killed as soon as there are enough grants.
-    threads.emplace_back([&, t, ours = std::make_unique<Ours>(own.url())] {
+    threads.emplace_back([&, t, ours = std::make_unique<MariaCaller>(own.url())] {
       for (int n = 0; !done; ++n) {
         const std::string key = std::to_string(t) + "." + std::to_string(n);
-        const auto reply = ours->ask(acquire(key), BootClock::now() + 1s);
+        const auto reply = ours->try_ask(acquire(key), BootClock::now() + 1s);
         if (!reply) continue;
         const std::lock_guard lock(mutex);
         granted[key] = reply->token;
@@ -288,7 +288,7 @@ TEST_P(Outcomes, no_acknowledged_grant_is_lost_by_kill_9_under_load) {
   done = true;
   threads.clear();
   own.start();
-  Ours ours(own.url());
+  MariaCaller ours(own.url());
   for (const auto& [key, token] : granted) {
     const Reply reply = ours.acquire(key, "bob");
     ASSERT_EQ(reply.verdict, Verdict::busy) << key;
@@ -303,14 +303,14 @@ TEST_P(Outcomes, unsafe_settings_are_reported_to_every_client_that_opens_the_sto
                                    "sync_binlog=0", "sysdate_is_now"},
                          .mysql = mysql()});
   make_tables(own.url());
-  const Traits traits = Ours(own.url()).connection().examine(soon()).value();
+  const Traits traits = MariaCaller(own.url()).examine();
   EXPECT_EQ(traits.grade, Grade::C);
   for (const char* word : {"innodb_flush_log_at_trx_commit", "sync_binlog", "sysdate_is_now"})
     EXPECT_THAT(told(traits), Contains(HasSubstr(word)));
-  const Traits known = Ours(own.url() + "?unsafe=allow").connection().examine(soon()).value();
+  const Traits known = MariaCaller(own.url() + "?unsafe=allow").examine();
   EXPECT_TRUE(told(known).empty());
   EXPECT_FALSE(found(known).empty());
-  const Traits some = Ours(own.url() + "?accept=mariadb.sync-binlog").connection().examine(soon()).value();
+  const Traits some = MariaCaller(own.url() + "?accept=mariadb.sync-binlog").examine();
   EXPECT_THAT(told(some), Contains(HasSubstr("innodb_flush_log_at_trx_commit")));
   EXPECT_THAT(told(some), Not(Contains(HasSubstr("sync_binlog"))));
   EXPECT_TRUE(about(some, "mariadb.sync-binlog")->accepted);
@@ -319,7 +319,7 @@ TEST_P(Outcomes, unsafe_settings_are_reported_to_every_client_that_opens_the_sto
 TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
   const MariaServer own({.mysql = mysql()});
   make_tables(own.url());
-  const Traits traits = Ours(own.url()).connection().examine(soon()).value();
+  const Traits traits = MariaCaller(own.url()).examine();
   EXPECT_EQ(traits.grade, Grade::B);
   EXPECT_TRUE(told(traits).empty()) << told(traits).front();
 }
@@ -346,8 +346,8 @@ TEST(Galera, is_reported_to_every_client_that_opens_it) {
                  "wsrep_node_address=127.0.0.1", "binlog_format=ROW", "innodb_autoinc_lock_mode=2",
                  "wsrep_provider_options=gmcast.listen_addr=tcp://127.0.0.1:" + port}});
   make_tables(node.url());
-  Ours ours(node.url());
-  const Traits traits = ours.connection().examine(soon()).value();
+  MariaCaller ours(node.url());
+  const Traits traits = ours.examine();
   EXPECT_EQ(traits.grade, Grade::C);
   EXPECT_THAT(told(traits), Contains(HasSubstr("Galera")));
   const auto diagnosis = [&] { return ours.store().admin()->diagnose(soon()).value(); };
@@ -365,16 +365,17 @@ TEST(Replica, is_refused_although_it_takes_writes) {
   const MariaServer replica({.lines = {"server_id=2"}});
   primary.query("RESET MASTER");  // whose users the replica has already
   make_tables(replica.url());
-  EXPECT_EQ(Ours(replica.url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(replica.url()).acquire("k", "ann").verdict, Verdict::granted);
   replica.query("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='app', MASTER_PORT=" +
                 std::to_string(primary.port()) + "; START SLAVE");
   ASSERT_TRUE(await(
       [&] { return replica.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'") == "Slaves_running\t1"; }));
   EXPECT_THAT(refused(replica.url()).detail, HasSubstr("is a replica"));
-  EXPECT_EQ(Ours(replica.url() + "?accept=mariadb.replica").acquire("k", "ann").verdict, Verdict::granted);
-  Ours allowed(replica.url() + "?unsafe=allow");
+  EXPECT_EQ(MariaCaller(replica.url() + "?accept=mariadb.replica").acquire("k", "ann").verdict,
+            Verdict::granted);
+  MariaCaller allowed(replica.url() + "?unsafe=allow");
   EXPECT_EQ(allowed.acquire("k", "ann").verdict, Verdict::granted);
-  const Traits traits = allowed.connection().examine(soon()).value();
+  const Traits traits = allowed.examine();
   EXPECT_EQ(traits.grade, Grade::D);
   EXPECT_THAT(found(traits), Contains(HasSubstr("replica")));
   const auto at = [](const MariaServer& server, const char* topic) {

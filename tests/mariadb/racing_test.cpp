@@ -23,7 +23,7 @@ class Racing : public MariaTest {
 
   // Acquires, renews and releases at random, and records when it surely held which key.
   void race(int who, int batches) {
-    Ours ours(url());
+    MariaCaller ours(url());
     Jitter random(random_bits());
     struct Held {
       std::string owner;
@@ -97,7 +97,7 @@ TEST_P(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      Ours ours(url());
+      MariaCaller ours(url());
       const std::string me = "client " + std::to_string(t);
       for (int round = 0; round < 5; ++round) {
         std::vector<std::string> keys;
@@ -118,8 +118,8 @@ TEST_P(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
 }
 
 TEST_P(Racing, acquires_of_one_new_key_at_once_are_granted_to_one) {
-  std::vector<std::unique_ptr<Ours>> clients;
-  for (int t = 0; t < 4; ++t) clients.push_back(std::make_unique<Ours>(url()));
+  std::vector<std::unique_ptr<MariaCaller>> clients;
+  for (int t = 0; t < 4; ++t) clients.push_back(std::make_unique<MariaCaller>(url()));
   for (int round = 0; round < 20; ++round) {
     const std::string key = "k" + std::to_string(round);
     std::atomic<int> granted = 0;
@@ -144,7 +144,7 @@ TEST_P(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
       ASSERT_TRUE(purged) << purged.error().detail;
     }
   });
-  Ours ours(url());
+  MariaCaller ours(url());
   Token last{};
   for (int i = 0; i < 100; ++i) {
     const Reply mine = ours.acquire("k", "ann");
@@ -160,7 +160,7 @@ TEST_P(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
 // Another transaction locks rows in the other order, and has written so much that the server aborts ours
 // (1213).
 TEST_P(Racing, a_deadlock_with_somebody_else_is_done_again_inside) {
-  Ours ours(url());
+  MariaCaller ours(url());
   const auto other = stranger();
   other->run("CREATE TABLE heavy (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB");
   const auto deadlocks = [&] {
@@ -198,7 +198,7 @@ TEST_P(Racing, a_deadlock_with_somebody_else_is_done_again_inside) {
 }
 
 TEST_P(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_are_asked_in) {
-  Ours ours(url());
+  MariaCaller ours(url());
   for (const char* key : {"a", "m", "z"}) {
     ours.acquire(key, "ann");
     ours.release(key, "ann");

@@ -40,7 +40,7 @@ TEST_P(Schema, a_plan_changes_nothing_and_is_what_init_does) {
 
 TEST_P(Schema, a_plan_can_be_run_by_hand) {
   for (const std::string& statement : admin()->plan(soon()).value()) query(statement);
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 TEST_P(Schema, what_is_missing_is_completed) {
@@ -48,13 +48,13 @@ TEST_P(Schema, what_is_missing_is_completed) {
   query("DROP TABLE holdfast_log, holdfast_state");
   EXPECT_THAT(refused(url()).detail, HasSubstr("holdfast_log"));
   make_tables(url());
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 // A dump without data, or a plan whose last line nobody ran.
 TEST_P(Schema, a_state_without_its_row_is_refused_and_completed) {
   make_tables(url());
-  Ours ours(url());
+  MariaCaller ours(url());
   ours.acquire("known", "ann");
   query("DELETE FROM holdfast_state");
   EXPECT_THAT(refused(url()).detail, AllOf(HasSubstr("holdfast_state"), HasSubstr(" init")));
@@ -120,7 +120,7 @@ TEST_P(Schema, a_column_that_is_missing_or_of_another_type_is_named) {
 // The advice is run as it stands.
 TEST_P(Schema, a_missing_column_can_be_added_where_there_are_rows) {
   make_tables(url());
-  Ours ours(url());
+  MariaCaller ours(url());
   ours.acquire("k", "ann");
   ours.acquire("k", "bob", 1h, 1h);
   try_store(url()).value()->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
@@ -144,15 +144,15 @@ TEST_P(Schema, a_missing_column_can_be_added_where_there_are_rows) {
     EXPECT_EQ(query("SELECT COUNT(*) FROM " + table), "1") << column;
   }
   EXPECT_GT(tried, 40);
-  EXPECT_EQ(Ours(url()).acquire("new", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url()).acquire("new", "ann").verdict, Verdict::granted);
 }
 
 TEST_P(Schema, a_narrow_column_refuses_by_name_what_it_cannot_take) {
   make_tables(url());
   query("ALTER TABLE locks MODIFY `key` VARBINARY(10) NOT NULL");
-  Ours ours(url());
+  MariaCaller ours(url());
   EXPECT_EQ(ours.acquire("0123456789", "ann").verdict, Verdict::granted);
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"0123456789a"}, .owner = {"ann"}, .ttl = 1h});
+  const auto reply = ours.try_acquire("0123456789a", "ann");
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
   EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("0123456789a"), HasSubstr("10 bytes")));
@@ -160,7 +160,7 @@ TEST_P(Schema, a_narrow_column_refuses_by_name_what_it_cannot_take) {
 
 TEST_P(Schema, keys_and_holders_are_compared_byte_by_byte) {
   make_tables(url());
-  Ours ours(url());
+  MariaCaller ours(url());
   const std::string odd = "a'b\\c\"d`e\n;--\xc3\xa4";
   for (const std::string& key : {std::string("Job"), std::string("job"), std::string("job "),
                                  std::string("j\xc3\xb6"
@@ -173,7 +173,7 @@ TEST_P(Schema, keys_and_holders_are_compared_byte_by_byte) {
     EXPECT_EQ(ours.acquire(key, "ann ").verdict, Verdict::busy) << key;
     EXPECT_EQ(ours.renew(key, "ANN").verdict, Verdict::lost) << key;
   }
-  const Page page = ours.connection().list({.prefix = "job"}, soon()).value();
+  const Page page = ours.list({.prefix = "job"});
   ASSERT_EQ(page.leases.size(), 2u);
   EXPECT_EQ(page.leases[1].key, "job ");
   EXPECT_EQ(ours.acquire("owner", odd).verdict, Verdict::granted);
@@ -183,8 +183,8 @@ TEST_P(Schema, keys_and_holders_are_compared_byte_by_byte) {
 TEST_P(Schema, two_tables_are_apart) {
   make_tables(url());
   make_tables(url() + "?table=orders");
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
-  Ours other(url() + "?table=orders");
+  EXPECT_EQ(MariaCaller(url()).acquire("k", "ann").verdict, Verdict::granted);
+  MariaCaller other(url() + "?table=orders");
   EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::granted);
   EXPECT_EQ(query("SELECT COUNT(*) FROM orders_holdfast_waiters"), "0");
   EXPECT_FALSE(try_store(url() + "?table=a-b"));

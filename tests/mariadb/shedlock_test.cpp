@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // layout=shedlock: JVMs with ShedLock and ours on one table, both ways round.
-#include "tests/support/shedlock.h"
-
 #include "tests/mariadb/suite.h"
+#include "tests/support/shedlock_sql.h"
 
 namespace holdfast::test {
 namespace {
@@ -20,11 +19,11 @@ int run_as_jvm(Stranger& connection, const std::string& sql) {
   }
 }
 
-class ShedLockLayout : public MariaTest {
+class ShedLockLayout : public MariaTest, public ShedLockTable<ShedLockLayout> {
  public:
   ShedLockLayout() { make_tables(shedlock()); }
 
-  Ours ours() const { return Ours(shedlock()); }
+  MariaCaller ours() const { return MariaCaller(shedlock()); }
   std::shared_ptr<Store> store() const { return try_store(shedlock()).value(); }
   std::string value(const std::string& sql) const { return query(sql); }
   static std::string utc() { return "UTC_TIMESTAMP(3)"; }
@@ -43,7 +42,7 @@ class ShedLockLayout : public MariaTest {
   }
 };
 
-HOLDFAST_SHEDLOCK_SCENES(TEST_P, ShedLockLayout)
+HOLDFAST_SHEDLOCK_SCENES_ON_SQL(TEST_P, ShedLockLayout)
 
 TEST_P(ShedLockLayout, a_table_that_is_there_is_used_with_its_collation) {
   query(
@@ -54,12 +53,11 @@ TEST_P(ShedLockLayout, a_table_that_is_there_is_used_with_its_collation) {
   for (const std::string& statement : try_store(url).value()->admin()->plan(soon()).value())
     EXPECT_THAT(statement, HasSubstr("old_lock_holdfast_")) << "only tables of ours";
   make_tables(url);
-  Ours ours(url);
+  MariaCaller ours(url);
   EXPECT_EQ(ours.acquire("Name", "\xe2\x98\x83").verdict, Verdict::granted);
   EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::busy) << "one lock, as for ShedLock";
   EXPECT_THAT(query("SELECT locked_by FROM old_lock"), ::testing::StartsWith("??? holdfast-"));
-  const auto longer =
-      ours.ask({.verb = Verb::acquire, .key = {"a name of 21 letters."}, .owner = {"a"}, .ttl = 1h});
+  const auto longer = ours.try_acquire("a name of 21 letters.", "a");
   ASSERT_FALSE(longer);
   EXPECT_THAT(longer.error().detail, HasSubstr("20 letters"));
 }
@@ -99,7 +97,7 @@ TEST_P(ShedLockLayout, leases_are_as_long_for_both_in_every_zone) {
     const MariaServer own({.lines = {"default_time_zone='" + zone + "'"}, .mysql = mysql(), .fsync = false});
     const std::string there = own.url() + "?layout=shedlock";
     make_tables(there);
-    Ours ours(there);
+    MariaCaller ours(there);
     Stranger connection(own, "app");
     Jvm jvm([&](const std::string& sql) { return run_as_jvm(connection, sql); }, ShedLockOn::mysql, "web1");
     ASSERT_TRUE(jvm.lock("theirs"));
@@ -115,7 +113,7 @@ TEST_P(ShedLockLayout, leases_are_as_long_for_both_in_every_zone) {
               "1")
         << zone;
     EXPECT_EQ(ours.renew("ours", "ann", mine.token, 10min).verdict, Verdict::granted) << zone;
-    for (const auto& lease : ours.connection().list({}, soon()).value().leases) {
+    for (const auto& lease : ours.list({}).leases) {
       EXPECT_GT(lease.remaining, 9min) << zone;
       EXPECT_LE(lease.remaining, 10min) << zone;
     }

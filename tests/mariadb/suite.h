@@ -14,14 +14,13 @@
 #include "holdfast/client.h"
 #include "holdfast/spi/store.h"
 #include "tests/support/await.h"
+#include "tests/support/caller.h"
 #include "tests/support/servers/maria_server.h"
 #include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 
 using namespace std::chrono_literals;
-
-inline Instant soon() { return BootClock::now() + 10s; }
 
 // A plain connection of another program: each statement is a transaction of its own unless it says BEGIN.
 // Like Java's driver it counts the rows that a statement finds.
@@ -50,47 +49,20 @@ class Stranger {
   const std::unique_ptr<MYSQL, decltype(&mysql_close)> handle_{mysql_init(nullptr), mysql_close};
 };
 
-// One client of ours, with one connection.
-class Ours {
+// Asks again if a server whose disk is slow ended a statement as if its row were locked: nothing was done
+// then.
+class MariaCaller : public Caller {
  public:
-  explicit Ours(const std::string& url)
-      : store_(try_store(url).value()), connection_(store_->connect(soon()).value()) {}
+  using Caller::Caller;
 
-  Result<Reply> ask(const Request& request, Instant until = soon()) {
-    Reply reply;
-    if (auto status = connection_->apply({&request, 1}, {&reply, 1}, until); !status)
-      return std::move(status).error();
-    return reply;
-  }
-  Reply acquire(std::string_view key, std::string_view owner, Ttl ttl = 1h, Millis place = 0ms) {
-    return insist({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
-  }
-  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Ttl ttl = 1h) {
-    return insist({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl});
-  }
-  Reply release(std::string_view key, std::string_view owner, Token token = no_token) {
-    return insist({.verb = Verb::release, .key = {key}, .owner = {owner}, .token = token});
-  }
-  StoreConnection& connection() { return *connection_; }
-  Store& store() { return *store_; }
-
- private:
-  // A server whose disk is slow ends a statement as if its row were locked; nothing was done then.
-  Reply insist(const Request& request) {
+  Reply ask(const Request& request) override {
     for (const Instant until = soon();;) {
-      Result<Reply> reply = ask(request);
+      Result<Reply> reply = try_ask(request);
       if (reply || reply.error().code != Errc::unavailable || BootClock::now() >= until)
         return std::move(reply).value();
     }
   }
-
-  const std::shared_ptr<Store> store_;
-  const std::unique_ptr<StoreConnection> connection_;
 };
-
-inline void make_tables(const std::string& url) {
-  (void)try_store(url).value()->admin()->init(soon()).value();
-}
 
 // The error of connecting.
 inline Error refused(const std::string& url) {

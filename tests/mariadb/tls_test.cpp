@@ -35,7 +35,7 @@ TEST_P(MariaTls, the_right_certificate_is_accepted) {
   const auto reached = reach(url(server));
   ASSERT_TRUE(reached) << reached.error().detail;
   make_tables(url(server));
-  Ours ours(url(server));
+  MariaCaller ours(url(server));
   EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   EXPECT_THAT(server.query("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'"), "1");
 }

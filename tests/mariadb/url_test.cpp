@@ -76,7 +76,7 @@ TEST(MariaUrl, a_socket_is_used_in_place_of_a_host) {
   const MariaServer server({.fsync = false});
   const std::string url = "mariadb://app@/app?socket=" + server.socket();
   make_tables(url);
-  EXPECT_EQ(Ours(url).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(MariaCaller(url).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class AnswersOfMongo : public ::testing::Test {
     return made;
   }
   static StoreConfig config(Layout layout = Layout::own) {
-    return {.options = {.uri = {}, .layout = layout},
+    return {.options = {.uri = {}, .collection = "locks", .layout = layout},
             .uri = nullptr,
             .database = "app",
             .place = "db:27017",
@@ -120,6 +120,13 @@ TEST_F(AnswersOfMongo, beside_the_gem_its_collection_is_needed_and_none_for_jobs
   EXPECT_NE(std::find(facts.lacks.begin(), facts.lacks.end(), "insert on app.locks"), facts.lacks.end());
   EXPECT_NE(std::find(facts.lacks.begin(), facts.lacks.end(), "insert on app.locks.holdfast"),
             facts.lacks.end());
+  EXPECT_TRUE(facts.lacks_for_jobs.empty());
+}
+
+TEST_F(AnswersOfMongo, beside_shedlock_the_rights_are_those_of_our_own_layout_without_jobs) {
+  const std::string nothing = app_user + R"("authenticatedUserPrivileges": [])";
+  const Facts facts = rights(nothing, config(Layout::shedlock));
+  EXPECT_EQ(facts.lacks, rights(nothing, config()).lacks);
   EXPECT_TRUE(facts.lacks_for_jobs.empty());
 }
 

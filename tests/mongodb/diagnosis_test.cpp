@@ -100,6 +100,18 @@ TEST_F(DiagnosisOfMongo, beside_the_gem_it_is_c_for_that_reason_alone) {
   EXPECT_TRUE(try_connect(with(url(), beside)));
 }
 
+TEST_F(DiagnosisOfMongo, beside_shedlock_it_is_c_for_that_reason) {
+  const std::string beside = "layout=shedlock";
+  mongo(
+      R"({"createIndexes": "shedLock", "indexes": [{"key": {"lockUntil": 1}, "name": "tidy", "expireAfterSeconds": 86400}]})");
+  EXPECT_TRUE(has(now(beside), "mongodb.ttl-index", Severity::danger)) << "it would delete tokens";
+  mongo(R"({"dropIndexes": "shedLock", "index": "tidy"})");
+  const Diagnosis diagnosis = now(beside);
+  ASSERT_TRUE(has(diagnosis, "mongodb.layout", Severity::warning));
+  EXPECT_TRUE(mentions(about(diagnosis, "mongodb.layout")->what, "layout=shedlock"));
+  EXPECT_EQ(diagnosis.grade, Grade::C);
+}
+
 TEST_F(DiagnosisOfMongo, what_would_break_the_gems_collection_is_found) {
   const std::string beside = "collection=gems&layout=mongo-lock";
   mongo(R"({"create": "gems", "collation": {"locale": "en", "strength": 1}})");

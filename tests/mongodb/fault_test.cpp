@@ -10,7 +10,7 @@ namespace holdfast::mongodb {
 namespace {
 
 StoreConfig config() {
-  return {.options = {},
+  return {.options = {.uri = {}, .collection = "locks"},
           .uri = nullptr,
           .database = "app",
           .place = "db:27017",

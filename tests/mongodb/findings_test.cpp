@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using test::about;
 
 StoreConfig judged_config() {
-  return {.options = {.uri = {}},
+  return {.options = {.uri = {}, .collection = "locks"},
           .uri = nullptr,
           .database = "app",
           .place = "db:27017",

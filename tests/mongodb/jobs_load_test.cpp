@@ -7,7 +7,8 @@
 #include <set>
 #include <thread>
 
-#include "tests/mongodb/jobs.h"
+#include "tests/mongodb/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -32,7 +33,7 @@ TEST_F(JobLoadOfMongo, of_all_clients_that_enqueue_a_loner_one_succeeds_and_the_
     all.emplace_back([&] {
       Worker worker(url());
       for (int i = 0; i < times; ++i) {
-        const EnqueueReply told = worker.enqueue("k", {.unique = Unique::loner});
+        const EnqueueReply told = worker.loner("k");
         ++(told.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
       }
     });
@@ -115,7 +116,7 @@ TEST_F(JobLoadOfMongo, a_job_that_is_cancelled_while_it_is_claimed_stays_so_and_
   for (int i = 0; i < jobs; ++i) {
     const JobId id = boss.enqueue("key " + std::to_string(i), {.lock_ttl = 1h}).id;
     if (i % 2 == 0) (void)boss.row(id);  // a little later
-    cancelled[to_number(id)] = boss.engine().change(id, JobChange::cancel, "olga", soon()).has_value();
+    cancelled[to_number(id)] = boss.change(id, JobChange::cancel).has_value();
   }
   EXPECT_TRUE(await([&] { return boss.list({.state = JobState::running}).empty(); }));
   over = true;
@@ -270,7 +271,7 @@ TEST_F(JobTroubleOfMongo, no_acknowledged_job_is_lost_or_stuck_by_a_server_that_
       const NewJob job{.lock_ttl = 2s, .on_conflict = OnConflict::wait};
       for (int i = 0; !over; ++i) {
         const auto told =
-            worker.try_enqueue("key " + std::to_string((t + i) % 5), job, BootClock::now() + 2s);
+            worker.engine().enqueue(job_of("key " + std::to_string((t + i) % 5), job), BootClock::now() + 2s);
         if (!told) return;  // it is down
         const std::lock_guard lock(mutex);
         acknowledged.insert(to_number(told->id));
@@ -281,10 +282,10 @@ TEST_F(JobTroubleOfMongo, no_acknowledged_job_is_lost_or_stuck_by_a_server_that_
     const auto claimed = worker.try_claim(owner, 2s, BootClock::now() + 2s);
     if (!claimed) return false;
     if (claimed->what != Got::running) return true;
-    const auto done = worker.try_finish(*claimed, JobState::done, BootClock::now() + 2s);
-    if (!done) return false;
+    const auto told = worker.engine().finish(done(*claimed), BootClock::now() + 2s);
+    if (!told) return false;
     const std::lock_guard lock(mutex);
-    if (done->finished) finished.insert(to_number(claimed->job.id));
+    if (told->finished) finished.insert(to_number(claimed->job.id));
     return true;
   };
   for (int w = 0; w < workers; ++w) {

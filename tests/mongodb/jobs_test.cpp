@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs in MongoDB: what a worker leaves behind if it dies between two steps, and where jobs are stored.
-#include "tests/mongodb/jobs.h"
+#include "tests/mongodb/suite.h"
+#include "tests/support/damaged_jobs.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -98,7 +100,7 @@ TEST_F(JobsOfMongo, a_claim_that_is_being_taken_over_is_its_holders_no_more) {
   const Claimed late = worker.claim("late", 1ms);
   let_pass(3ms);
   ASSERT_FALSE(worker.try_claim("dead", 1ms));
-  EXPECT_FALSE(worker.renew(late));
+  EXPECT_FALSE(worker.renew(late.job.id, "late"));
   EXPECT_FALSE(worker.finish(late).finished);
   EXPECT_EQ(worker.row(late.job.id).claim_remaining, 0ms);
   Claimed claimed;
@@ -125,7 +127,7 @@ TEST_F(JobsOfMongo, a_parked_job_checks_soon_though_a_worker_died_while_it_finis
   ASSERT_GT(worker.row(third).due_at, running.now + 1min) << "it counts on another";
 
   forbid_releases();
-  const auto failed = worker.try_finish(running, JobState::done, BootClock::now() + 1s);
+  const auto failed = worker.engine().finish(done(running), BootClock::now() + 1s);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Errc::in_doubt) << failed.error().detail;
   allow_releases();
@@ -141,7 +143,7 @@ TEST_F(JobsOfMongo, a_finish_that_is_asked_again_does_the_rest) {
   worker.enqueue("k", {.lock_ttl = 1h});
   const Claimed claimed = worker.claim("w1");
   forbid_releases();
-  ASSERT_FALSE(worker.try_finish(claimed, JobState::done, BootClock::now() + 1s));
+  ASSERT_FALSE(worker.engine().finish(done(claimed), BootClock::now() + 1s));
   allow_releases();
   const Finished again = worker.finish(claimed);
   EXPECT_FALSE(again.finished) << "it was already";
@@ -167,7 +169,7 @@ TEST_F(JobsOfMongo, a_tick_whose_enqueuer_died_half_way_is_taken_all_the_same) {
   EXPECT_EQ(worker.enqueue("k", {.tick_name = "queued", .tick = 8}).what, EnqueueOutcome::enqueued);
   for (const char* owner : {"w1", "w2"}) worker.finish(worker.claim(owner));
 
-  EXPECT_TRUE(worker.engine().change(enqueue_and_die("removed"), JobChange::remove, "olga", soon()));
+  EXPECT_TRUE(worker.change(enqueue_and_die("removed"), JobChange::remove));
   EXPECT_EQ(again("removed").what, EnqueueOutcome::duplicate);
 
   enqueue_and_die("purged");
@@ -244,6 +246,27 @@ TEST_F(JobsOfMongo, a_damaged_document_harms_no_other_job_of_its_queue) {
   }
 }
 
+TEST_F(JobsOfMongo, a_damaged_job_dies_wherever_it_stands) {
+  Worker worker(url());
+  const auto set = [&](const std::string& fields) {
+    return [this, fields](JobId id) { change(id, fields); };
+  };
+  expect_it_dies_and_harms_no_other(worker, "on_conflict", set(R"("on_conflict": "hope")"));
+  expect_it_dies_and_harms_no_other(worker, "unique", set(R"("unique": "often")"));
+  expect_it_dies_and_harms_no_other(worker, "limit", set(R"("limit": "one")"));
+  expect_a_state_can_be_repaired(worker, set(R"("state": "lost")"));
+}
+
+TEST_F(JobsOfMongo, a_damaged_state_of_a_job_whose_worker_died_keeps_no_lock) {
+  Worker worker(url());
+  const JobId bad = worker.enqueue("k", {.lock_ttl = 1h}).id;
+  ASSERT_EQ(worker.claim_and_let_expire("w1").job.id, bad);
+  change(bad, R"("state": "lost")");
+  const JobId next = worker.enqueue("k").id;
+  EXPECT_EQ(worker.claim("w2").job.id, next);
+  EXPECT_EQ(worker.list({.state = JobState::dead}).size(), 1u);
+}
+
 // Nobody can compare it, or count it up.
 TEST_F(JobsOfMongo, a_damaged_version_is_repaired_and_stops_no_job) {
   const NewJob waits{.lock_ttl = 1h, .on_conflict = OnConflict::wait};
@@ -260,6 +283,27 @@ TEST_F(JobsOfMongo, a_damaged_version_is_repaired_and_stops_no_job) {
     ASSERT_EQ(next.what, Got::running);
     EXPECT_EQ(next.job.id, id);
     EXPECT_TRUE(worker.finish(next).finished);
+  }
+}
+
+TEST_F(JobsOfMongo, a_running_job_whose_version_is_damaged_can_end_and_be_cancelled) {
+  Worker worker(url());
+  for (const char* damage : {R"("version": "first")", R"("version": null)"}) {
+    for (const bool cancelled : {false, true}) {
+      const JobId id = worker.enqueue("k").id;
+      const Claimed claimed = worker.claim("w1");
+      ASSERT_EQ(claimed.job.id, id);
+      change(id, damage);
+      if (cancelled) {
+        const auto row = worker.engine().change(id, JobChange::cancel, "olga", soon());
+        ASSERT_TRUE(row) << damage << ": " << row.error().detail;
+      }
+      const auto finished = worker.engine().finish(done(claimed), soon());
+      ASSERT_TRUE(finished) << damage << ": " << finished.error().detail;
+      EXPECT_EQ(finished->finished, !cancelled) << damage;
+      EXPECT_EQ(worker.row(id).state, cancelled ? JobState::cancelled : JobState::done) << damage;
+      EXPECT_EQ(worker.claim("w2").what, Got::nothing) << damage;
+    }
   }
 }
 

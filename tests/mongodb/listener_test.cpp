@@ -24,7 +24,7 @@ bool rings_for(StoreListener& listener, const std::string& key) {
 
 TEST_F(ListenerOfMongo, a_replica_set_notifies_the_first_waiter_and_a_standalone_has_no_listener) {
   Caller ann(url()), bob(url()), cat(url());
-  const auto listener = bob.connection().listener();
+  const auto listener = bob.listener();
   ASSERT_EQ(listener != nullptr, bob.examine().push);
   if (!listener) return;
   // The stream may not be open yet: handed over until it is heard.
@@ -69,7 +69,7 @@ TEST(SilentListenerOfMongo, a_change_stream_without_an_answer_is_opened_again) {
   });
   place = member.place();
   Caller caller("mongodb://" + place + "/app?replicaSet=rs0");
-  const auto listener = caller.connection().listener();
+  const auto listener = caller.listener();
   ASSERT_TRUE(listener);
   EXPECT_TRUE(await([&] { return streams >= 2; }));
 }

@@ -10,7 +10,10 @@ namespace holdfast::mongodb {
 namespace {
 
 StoreConfig config(bool allow_unsafe, std::vector<std::string> accept = {}) {
-  return {.options = {.uri = {}, .allow_unsafe = allow_unsafe, .accept = std::move(accept)},
+  return {.options = {.uri = {},
+                      .collection = "locks",
+                      .allow_unsafe = allow_unsafe,
+                      .accept = std::move(accept)},
           .uri = nullptr,
           .database = "app",
           .place = "db:27017",

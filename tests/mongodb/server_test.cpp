@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a server and a collection have to be like, and what examine() finds.
+#include "core/table_version.h"
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/together.h"
@@ -42,6 +43,21 @@ TEST_F(ServerOfMongo, a_collation_that_makes_two_keys_one_is_refused) {
   const Error error = refusal();
   EXPECT_EQ(error.code, Errc::refused);
   EXPECT_TRUE(mentions(error.detail, "collation (en)")) << error.detail;
+}
+
+TEST_F(ServerOfMongo, documents_of_a_newer_holdfast_are_refused) {
+  const auto write_version = [&](std::int64_t needs) {
+    mongo(R"({"update": "locks.holdfast_log", "updates": [{"q": {"_id": "version"}, "upsert": true,
+              "u": {"$set": {"needs": )" +
+          std::to_string(needs) + "}}}]}");
+  };
+  write_version(core::table_version);
+  EXPECT_EQ(Caller(url()).acquire("k", "ann").verdict, Verdict::granted);
+  write_version(core::table_version + 1);
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_TRUE(mentions(error.detail, "\"locks\" was written by a newer Holdfast")) << error.detail;
+  EXPECT_EQ(try_store(url()).value()->jobs(soon()).error().code, Errc::refused);
 }
 
 TEST_F(ServerOfMongo, so_are_a_capped_collection_and_a_view) {
@@ -91,13 +107,15 @@ TEST_F(ServerOfMongo, a_damaged_document_harms_no_other_of_its_batch) {
   struct Damage {
     Verb verb;
     std::string fields;
+    bool extend = false;  // or renewals travel together
   };
   const std::vector<Damage> damages = {
       {Verb::acquire, R"("queue": "nobody")"},
       {Verb::acquire, R"("token": "many", "owner": "")"},
       {Verb::acquire, R"("token": 7, "owner": "bob", "log": "none", "expires_at": )" + past},
       {Verb::renew, R"("queue": {"client": "c"}, "token": 7, "owner": "ann")"},
-      {Verb::renew, R"("token": 7, "owner": "ann", "expires_at": )" + stamp},
+      {Verb::renew, R"("queue": {"client": "c"}, "token": 7, "owner": "ann")", true},
+      {Verb::renew, R"("token": 7, "owner": "ann", "expires_at": )" + stamp, true},
       {Verb::release, R"("queue": 7, "token": 7, "owner": "ann")"},
       {Verb::release, R"("freed": "no", "token": 7, "owner": "ann", "expires_at": )" + later},
       {Verb::release, R"("token": 7, "owner": "ann", "expires_at": )" + later +
@@ -114,7 +132,7 @@ TEST_F(ServerOfMongo, a_damaged_document_harms_no_other_of_its_batch) {
                           .owner = {"ann"},
                           .token = Token{7},
                           .ttl = 1h,
-                          .extend = damage.verb == Verb::renew});
+                          .extend = damage.extend});
     for (const std::size_t good : {0u, 2u}) {
       if (damage.verb == Verb::acquire) continue;
       requests[good].token = caller.acquire(requests[good].key.text, "ann").token;

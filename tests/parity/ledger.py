@@ -24,7 +24,7 @@ SECTIONS = {
     "mongo-lock": 77,
     "redis_exp_lock": 39,
     "Darwin's Locker": 40,
-    "ShedLock": 21,
+    "ShedLock": 24,
     "active_job_lock": 80,
     "The command": 33,
     "The eighteen defects": 18,

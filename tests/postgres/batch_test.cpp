@@ -41,21 +41,21 @@ class Batches : public PostgresTest {
 
 TEST_F(Batches, a_key_or_a_holder_that_is_too_long_harms_no_other) {
   psql()->run("ALTER TABLE locks ALTER key TYPE varchar(255), ALTER locked_by TYPE varchar(255)");
-  Ours ours(url());
+  Caller ours(url());
   const std::string longer(256, 'k');
   expect_refused(ours.connection(), {acquire(longer), acquire("k", longer)}, "255 letters");
   EXPECT_EQ(psql()->value("SELECT count(*) FROM locks"), "20");
 }
 
 TEST_F(Batches, a_note_with_a_nul_harms_no_other) {
-  Ours ours(url());
+  Caller ours(url());
   expect_refused(ours.connection(), {acquire("bad", "ann", std::string_view("n\0te", 4))}, "22021");
   EXPECT_EQ(psql()->value("SELECT count(*) FROM locks"), "20");
 }
 
 TEST_F(Batches, letters_that_a_database_does_not_have_harm_no_other) {
   const LatinDatabase latin;
-  Ours ours(latin.url());
+  Caller ours(latin.url());
   const std::string snow = "\xe2\x98\x83";
   expect_refused(ours.connection(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
                  "the encoding of the database lacks a character");
@@ -67,9 +67,9 @@ TEST_F(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
       "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
       "RAISE EXCEPTION 'not this one'; END $$; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON locks FOR "
       "EACH ROW WHEN (NEW.key = 'bad') EXECUTE FUNCTION refuse()");
-  Ours ours(url());
+  Caller ours(url());
   expect_refused(ours.connection(), {acquire("bad")}, "a trigger on the tables refused the change");
-  const auto alone = ours.ask(acquire("bad"));
+  const auto alone = ours.try_ask(acquire("bad"));
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::refused) << "and not in doubt: it was undone";
 }
@@ -82,7 +82,7 @@ TEST_F(Batches, a_row_that_row_security_forbids_harms_no_other) {
               "; ALTER TABLE locks ENABLE ROW LEVEL SECURITY; "
               "CREATE POLICY p ON locks USING (true) WITH CHECK (key <> 'bad')");
   {
-    Ours ours(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks");
+    Caller ours(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks");
     expect_refused(ours.connection(), {acquire("bad")}, "row security");
     psql()->run("REVOKE INSERT, UPDATE ON locks FROM " + role);
     const Request batch[] = {acquire("k"), acquire("l"), acquire("m")};
@@ -93,19 +93,19 @@ TEST_F(Batches, a_row_that_row_security_forbids_harms_no_other) {
 }
 
 TEST_F(Batches, a_key_that_is_too_long_for_the_index_harms_no_other) {
-  Ours ours(url());
+  Caller ours(url());
   const std::string longer = random_hex(8000);  // and does not get shorter when it is compressed
   expect_refused(ours.connection(), {acquire(longer)}, "too long for an index");
 }
 
 TEST_F(Batches, a_row_whose_numbers_are_at_their_end_harms_no_other) {
   psql()->run("INSERT INTO locks (key, sequence) VALUES ('last', 9223372036854775807)");
-  Ours ours(url());
+  Caller ours(url());
   expect_refused(ours.connection(), {acquire("last")}, "a number in the tables is too large");
 }
 
 TEST_F(Batches, requests_for_one_key_answer_for_themselves_too) {
-  Ours ours(url());
+  Caller ours(url());
   const Request batch[] = {acquire("k", "ann"), acquire("k", "bob", std::string_view("\0", 1)),
                            acquire("k", "eve"), acquire("l", "eve")};
   const auto told = ask_together(ours.connection(), batch);
@@ -117,7 +117,7 @@ TEST_F(Batches, requests_for_one_key_answer_for_themselves_too) {
 
 TEST_F(Batches, a_release_of_what_the_table_does_not_take_harms_no_other) {
   psql()->run("ALTER TABLE locks ADD CHECK (key <> 'bad')");
-  Ours ours(url());
+  Caller ours(url());
   ours.acquire("k", "ann");
   const Request batch[] = {{.verb = Verb::release, .key = {"bad"}, .owner = {"ann"}},
                            {.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}};

@@ -102,7 +102,7 @@ TEST_F(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
   const std::string advice = the(diagnosis, "postgres.privileges").advice;
   psql()->run(advice);  // it is SQL
   EXPECT_TRUE(diagnosis_of(url).findings.empty()) << advice;
-  EXPECT_EQ(Ours(url).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Diagnosed, a_role_with_few_connections_still_gets_all_findings_and_one_about_that) {
@@ -302,7 +302,7 @@ TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   EXPECT_EQ(diagnosis.grade, Grade::D);
   // What every client finds is among it, in the same words.
   const auto all = found(diagnosis);
-  const auto cheap = found(Ours(other.url()).connection().examine(soon()).value());
+  const auto cheap = found(Caller(other.url()).examine());
   EXPECT_EQ(cheap.size(), 2u);
   for (const std::string& sentence : cheap) EXPECT_THAT(all, Contains(sentence));
 

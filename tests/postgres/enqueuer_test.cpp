@@ -104,7 +104,7 @@ TEST_F(InTheirTransaction, a_transaction_that_does_not_end_in_time_makes_an_enqu
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
   EXPECT_EQ(winner.enqueue(loner_of("k"))->what, EnqueueOutcome::enqueued);
-  const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 2s);
+  const auto engine = worker_.engine().enqueue(loner_of("k"), BootClock::now() + 2s);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code, Errc::unavailable) << engine.error().detail;
   EXPECT_THAT(engine.error().detail, HasSubstr("timed out waiting for an open transaction"));
@@ -136,15 +136,15 @@ TEST_F(InTheirTransaction, a_transaction_with_duplicates_of_running_jobs_blocks_
     EXPECT_EQ(told->what, EnqueueOutcome::duplicate);
     EXPECT_EQ(told->state, JobState::running);
   }
-  EXPECT_EQ(worker_->enqueue(ticks, soon())->what, EnqueueOutcome::duplicate);
+  EXPECT_EQ(worker_.engine().enqueue(ticks, soon())->what, EnqueueOutcome::duplicate);
   std::vector<ClaimRef> refs;
-  for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.owner}});
-  bool held[] = {false, false, false};
-  const Status renewed = worker_->renew(refs, held, 1h, BootClock::now() + 2s);
+  for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.owner}, 1h});
+  ClaimReply replies[3];
+  const Status renewed = worker_.engine().renew(refs, replies, BootClock::now() + 2s);
   ASSERT_TRUE(renewed) << renewed.error().detail;
-  EXPECT_TRUE(held[0] && held[1] && held[2]);
+  for (const ClaimReply& reply : replies) EXPECT_TRUE(reply.held);
   for (const Claimed& one : claimed) {
-    const auto finished = worker_->finish(done(one), BootClock::now() + 2s);
+    const auto finished = worker_.engine().finish(done(one), BootClock::now() + 2s);
     ASSERT_TRUE(finished) << finished.error().detail;
     EXPECT_TRUE(finished->finished);
   }

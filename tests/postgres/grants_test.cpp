@@ -50,26 +50,22 @@ class Grants : public PostgresTest {
 };
 
 TEST_F(Grants, are_enough_for_all_that_clients_do) {
-  Ours a(least()), b(least());
+  Caller a(least()), b(least());
   const Reply mine = a.acquire("k", "ann");
   EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
-          .value();
+  const Reply theirs = b.ask(
+      {.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"});
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
-                .value()
-                .verdict,
-            Verdict::released);
+  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
   a.acquire("short", "ann", 1ms);
   EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
     EXPECT_TRUE(a.connection().list({.what = what}, soon()));
   EXPECT_TRUE(a.connection().examine(soon()));
-  EXPECT_TRUE(a.connection().listener());
+  EXPECT_TRUE(a.listener());
   EXPECT_TRUE(a.store().admin()->plan(soon()).value().empty());
 }
 
@@ -85,18 +81,14 @@ TEST_F(Grants, of_shedlocks_layout_are_enough_for_all_that_clients_do) {
   replace(sql, "TO app", "TO " + role_);
   psql()->run(sql);
   const std::string url = shared_postgres().url(role_, "postgres", "p") + table;
-  Ours a(url), b(url);
+  Caller a(url), b(url);
   const Reply mine = a.acquire("k", "ann");
   EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"}).value();
+  const Reply theirs = b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"});
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
-                .value()
-                .verdict,
-            Verdict::released);
+  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
     EXPECT_TRUE(a.connection().list({.what = what}, soon()));
   EXPECT_TRUE(a.connection().examine(soon()));
@@ -124,7 +116,7 @@ TEST_F(Grants, a_purge_needs_more_and_says_so) {
   EXPECT_EQ(refused.error().code, Errc::refused);
   EXPECT_THAT(refused.error().detail, ::testing::HasSubstr("privilege"));
   grant("GRANT DELETE ON locks");
-  Ours ours(least());
+  Caller ours(least());
   ours.acquire("k", "ann");
   ours.release("k", "ann");
   EXPECT_TRUE(await([&] { return purge().value().keys == 1; }));

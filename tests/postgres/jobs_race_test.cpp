@@ -38,7 +38,7 @@ class JobRaces : public JobsTest {
             if (++mine != 1) ++overlaps;
             let_pass(1ms);
             --mine;
-            const auto finished = worker->finish(done(*got), BootClock::now() + 60s);
+            const auto finished = worker.engine().finish(done(*got), BootClock::now() + 60s);
             ASSERT_TRUE(finished) << finished.error().detail;
             EXPECT_TRUE(finished->finished);
             EXPECT_TRUE(finished->released);
@@ -64,7 +64,7 @@ TEST_F(JobRaces, of_two_thousand_enqueues_of_one_loner_one_is_a_job_and_all_othe
     threads.emplace_back([&] {
       Worker worker(url());
       for (int i = 0; i < 50; ++i) {
-        const auto told = worker->enqueue(loner_of("k"), BootClock::now() + 60s);
+        const auto told = worker.engine().enqueue(loner_of("k"), BootClock::now() + 60s);
         ASSERT_TRUE(told) << told.error().detail;
         enqueued += told->what == EnqueueOutcome::enqueued ? 1 : 0;
         EXPECT_NE(told->id, no_job);
@@ -145,7 +145,7 @@ TEST_F(JobRaces, a_job_that_is_set_aside_while_its_lock_is_freed_does_not_sleep)
 
 TEST_F(JobRaces, a_lease_that_somebodys_transaction_has_locked_holds_up_no_other_job) {
   Worker worker(url());
-  Ours ours(url());
+  Caller ours(url());
   std::vector<JobId> stuck;
   for (const char* key : {"k", "l", "m", "n"}) {
     ours.acquire(key, "ann");
@@ -164,6 +164,33 @@ TEST_F(JobRaces, a_lease_that_somebodys_transaction_has_locked_holds_up_no_other
     ASSERT_TRUE(await([&] { return (got = worker.claim("w2")).what == Got::running; }));
     EXPECT_EQ(got.job.id, id);
   }
+}
+
+TEST_F(JobRaces, the_claim_of_a_locked_job_is_renewed_later_and_the_others_at_once) {
+  Worker worker(url());
+  std::vector<Claimed> claimed;
+  for (const char* owner : {"w1", "w2"}) {
+    worker.enqueue(job_of(owner));
+    claimed.push_back(worker.claim(owner));
+  }
+  const auto guard = psql();
+  guard->run("BEGIN");
+  guard->run("SELECT 1 FROM holdfast_jobs WHERE id = $1 FOR UPDATE",
+             {std::to_string(to_number(claimed[0].job.id))});
+  const ClaimRef claims[] = {{claimed[0].job.id, {"w1"}, 2h},
+                             {claimed[1].job.id, {"w2"}, 2h},
+                             {claimed[0].job.id, {"somebody"}, 2h}};
+  ClaimReply replies[3];
+  ASSERT_TRUE(worker.engine().renew(claims, replies, soon()));
+  ASSERT_TRUE(replies[0].error);
+  EXPECT_EQ(replies[0].error->code, Errc::unavailable);
+  EXPECT_TRUE(replies[1].held);
+  EXPECT_FALSE(replies[2].held);
+  EXPECT_FALSE(replies[2].error);
+  guard->run("ROLLBACK");
+  ASSERT_TRUE(worker.engine().renew(claims, replies, soon()));
+  EXPECT_TRUE(replies[0].held);
+  EXPECT_FALSE(replies[0].error);
 }
 
 TEST_F(JobRaces, a_job_that_somebodys_transaction_has_locked_costs_its_worker_no_other_claim) {
@@ -231,7 +258,7 @@ TEST_F(JobRaces, a_backend_that_is_ended_in_a_claim_or_a_finish_leaves_nothing_s
   const Claimed claimed = worker.claim("w2");
   ASSERT_EQ(claimed.what, Got::running);
   in_flight([&] {
-    const auto finished = worker->finish(done(claimed), soon());
+    const auto finished = worker.engine().finish(done(claimed), soon());
     ASSERT_FALSE(finished);
     EXPECT_TRUE(finished.error().code == Errc::in_doubt || finished.error().code == Errc::unavailable);
   });
@@ -263,12 +290,12 @@ TEST_F(JobRaces, a_server_that_is_killed_while_they_work_loses_no_job) {
           continue;
         }
         if (got->what != Got::running) continue;
-        const auto ended = worker->finish(done(*got), soon());
+        const auto ended = worker.engine().finish(done(*got), soon());
         if (ended && ended->finished) ++finished;
         // One whose answer was lost may be over all the same.
         EXPECT_TRUE(ended || ended.error().code != Errc::refused);
         if (!ended && await([&] { return killed.load(); })) {
-          const auto rows = worker->list({.id = got->job.id}, soon());
+          const auto rows = worker.engine().list({.id = got->job.id}, soon());
           if (rows && rows->at(0).state == JobState::done) ++finished;
         }
       }

@@ -9,6 +9,7 @@
 #include "holdfast/job_worker.h"
 #include "stores/postgres/statements.h"
 #include "tests/postgres/jobs_suite.h"
+#include "tests/support/damaged_jobs.h"
 #include "tests/support/servers/pgbouncer.h"
 
 namespace holdfast::test {
@@ -40,7 +41,8 @@ class Jobs : public JobsTest {
 TEST_F(Jobs, only_clients_that_use_jobs_need_their_tables) {
   const auto psql = this->psql();
   psql->run("DROP TABLE holdfast_jobs, holdfast_ticks");
-  EXPECT_EQ(Ours(url()).acquire("lease", "ann").verdict, Verdict::granted) << "a database of an older build";
+  EXPECT_EQ(Caller(url()).acquire("lease", "ann").verdict, Verdict::granted)
+      << "a database of an older build";
   const auto store = try_store(url()).value();
   const auto jobs = store->jobs(soon());
   ASSERT_FALSE(jobs);
@@ -52,7 +54,7 @@ TEST_F(Jobs, only_clients_that_use_jobs_need_their_tables) {
   use_all_of_jobs(url());
   psql->run("ALTER TABLE holdfast_jobs ALTER started_at TYPE timestamptz");
   EXPECT_THAT(store->jobs(soon()).error().detail, HasSubstr("\"started_at\""));
-  EXPECT_EQ(Ours(url()).acquire("k2", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url()).acquire("k2", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Jobs, work_behind_a_pooler) {
@@ -92,7 +94,7 @@ TEST_F(Jobs, are_durable_whatever_the_role_says) {
 }
 
 TEST_F(Jobs, a_claim_of_a_dead_lease_takes_it_over_and_writes_that_down) {
-  Ours ours(url());
+  Caller ours(url());
   Worker worker(url());
   const Reply old = ours.acquire("k", "ann", 1ms);
   let_pass(5ms);
@@ -100,10 +102,23 @@ TEST_F(Jobs, a_claim_of_a_dead_lease_takes_it_over_and_writes_that_down) {
   const Claimed claimed = worker.claim("w1");
   ASSERT_EQ(claimed.what, Got::running);
   EXPECT_GT(claimed.job.token, old.token);
-  const Page log = ours.connection().list({.what = Query::What::log}, soon()).value();
+  const Page log = ours.list({.what = Query::What::log});
   ASSERT_EQ(log.log.size(), 1u);
   EXPECT_EQ(log.log[0].event, "taken-over");
   EXPECT_EQ(log.log[0].by, "w1");
+}
+
+TEST_F(Jobs, a_damaged_one_dies_and_harms_no_other_of_its_queue) {
+  Worker worker(url());
+  const auto psql = this->psql();
+  const auto set = [&](const std::string& change) {
+    return [&, change](JobId id) {
+      psql->run("UPDATE holdfast_jobs SET " + change + " WHERE id = " + std::to_string(to_number(id)));
+    };
+  };
+  expect_it_dies_and_harms_no_other(worker, "on_conflict", set("on_conflict = 'hope'"));
+  expect_it_dies_and_harms_no_other(worker, "uniqueness", set("uniqueness = 'often'"));
+  expect_a_state_can_be_repaired(worker, set("state = 'lost'"));
 }
 
 TEST_F(Jobs, a_trail_stays_short_and_has_a_line_for_each_event) {
@@ -115,7 +130,7 @@ TEST_F(Jobs, a_trail_stays_short_and_has_a_line_for_each_event) {
     const std::string error = std::to_string(i) + "\n" + std::string(300, 'x') + "ü";
     failed.to = JobState::queued;
     failed.error = error;
-    ASSERT_TRUE(worker->finish(failed, soon())->finished);
+    ASSERT_TRUE(worker.engine().finish(failed, soon())->finished);
   }
   const std::string trail = psql()->value("SELECT trail FROM holdfast_jobs");
   EXPECT_LE(trail.size(), 8000u);

@@ -32,10 +32,10 @@ class Listening : public PostgresTest {
 
 TEST_F(Listening, a_silently_cut_connection_is_noticed_and_replaced) {
   Relay relay({shared_postgres().port});
-  Ours ann(url()), bob(through(relay));
+  Caller ann(url()), bob(through(relay));
   ann.acquire("k", "ann");
   bob.acquire("k", "bob", 1h, 1h);
-  const auto listener = bob.connection().listener();
+  const auto listener = bob.listener();
   relay.forget_connections();
   const auto first = next(*listener, 30s);
   ASSERT_TRUE(first) << "it listens to nobody";
@@ -45,10 +45,10 @@ TEST_F(Listening, a_silently_cut_connection_is_noticed_and_replaced) {
 }
 
 TEST_F(Listening, a_silent_connection_is_checked_and_wakes_nobody) {
-  Ours ann(url()), bob(url());
+  Caller ann(url()), bob(url());
   ann.acquire("k", "ann");
   bob.acquire("k", "bob", 1h, 1h);
-  const auto listener = bob.connection().listener();
+  const auto listener = bob.listener();
   const auto asked = [&] {
     return psql()->value("SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT' AND state = 'idle'");
   };

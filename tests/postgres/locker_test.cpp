@@ -16,7 +16,7 @@ class Locker : public PostgresTest {
 };
 
 TEST_F(Locker, what_ruby_holds_is_busy_for_us_and_what_we_hold_is_for_ruby) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   ASSERT_TRUE(ruby.get());
   const Reply busy = ours.acquire("k", "ann");
@@ -34,7 +34,7 @@ TEST_F(Locker, what_ruby_holds_is_busy_for_us_and_what_we_hold_is_for_ruby) {
 }
 
 TEST_F(Locker, the_bare_row_that_ruby_makes_first_is_free_for_us) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   const Reply mine = ours.acquire("k", "ann");
   EXPECT_EQ(mine.verdict, Verdict::granted);
@@ -44,7 +44,7 @@ TEST_F(Locker, the_bare_row_that_ruby_makes_first_is_free_for_us) {
 }
 
 TEST_F(Locker, renewals_of_either_keep_the_other_out) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   ASSERT_TRUE(ruby.get("0.05"));
   ASSERT_TRUE(ruby.renew());
@@ -60,7 +60,7 @@ TEST_F(Locker, renewals_of_either_keep_the_other_out) {
 }
 
 TEST_F(Locker, tokens_rise_whether_ruby_or_holdfast_takes_the_key) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   const Reply first = ours.acquire("k", "ann");
   ours.release("k", "ann");
@@ -71,19 +71,19 @@ TEST_F(Locker, tokens_rise_whether_ruby_or_holdfast_takes_the_key) {
 }
 
 TEST_F(Locker, a_release_of_rubys_leaves_the_end_in_the_future_and_the_key_is_free_all_the_same) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   ASSERT_TRUE(ruby.get());
   ASSERT_TRUE(ruby.release());
   ASSERT_EQ(ruby.psql().value("SELECT locked_until > clock_timestamp() at time zone 'UTC' FROM locks"), "t");
-  const auto rows = ours.connection().list({}, soon()).value().leases;
+  const auto rows = ours.list({}).leases;
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].remaining, 0ms);
   EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Locker, a_row_with_an_owner_and_no_end_is_held_for_ever) {
-  Ours ours(url());
+  Caller ours(url());
   psql()->run("INSERT INTO locks (key, locked_by) VALUES ('k', 'somebody')");
   const Reply busy = ours.acquire("k", "ann");
   EXPECT_EQ(busy.verdict, Verdict::busy);
@@ -121,7 +121,7 @@ TEST_F(Locker, a_kept_lease_that_ruby_took_meanwhile_is_lost_as_stolen) {
 }
 
 TEST_F(Locker, a_prune_that_deletes_our_row_is_a_loss_and_the_key_can_be_had_again) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("other");
   const Reply mine = ours.acquire("k", "ann", 2ms);
   ASSERT_TRUE(await([&] { return ruby.prune() > 0; }));
@@ -143,7 +143,7 @@ TEST_F(Locker, a_waiter_for_a_key_whose_row_is_pruned_gets_it) {
 }
 
 TEST_F(Locker, times_are_utc_by_the_servers_clock_whatever_zone_a_session_is_in) {
-  Ours tokyo(url() + "&options=-ctimezone%3DAsia/Tokyo");
+  Caller tokyo(url() + "&options=-ctimezone%3DAsia/Tokyo");
   Ruby ruby = this->ruby("k");
   ruby.psql().run("SET timezone = 'America/New_York'");
   ASSERT_EQ(tokyo.acquire("k", "ann", 1h).verdict, Verdict::granted);
@@ -161,19 +161,19 @@ TEST_F(Locker, times_are_utc_by_the_servers_clock_whatever_zone_a_session_is_in)
 }
 
 TEST_F(Locker, we_take_over_what_ruby_let_run_out_and_it_is_written_down) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   ASSERT_TRUE(ruby.get("0.005"));
   ASSERT_TRUE(await([&] { return ours.acquire("k", "ann").verdict == Verdict::granted; }));
   EXPECT_FALSE(ruby.renew());
-  const auto log = ours.connection().list({.what = Query::What::log}, soon()).value().log;
+  const auto log = ours.list({.what = Query::What::log}).log;
   ASSERT_EQ(log.size(), 1u);
   EXPECT_EQ(log[0].owner, ruby.name());
   EXPECT_EQ(log[0].by, "ann");
 }
 
 TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("b");
   ASSERT_EQ(ours.acquire("mine", "ann").verdict, Verdict::granted);
   ruby.psql().run("BEGIN");
@@ -194,29 +194,25 @@ TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);
   EXPECT_GT(replies[3].remaining, 1h);
-  EXPECT_EQ(
-      ours.ask({.verb = Verb::acquire, .key = {"b"}, .owner = {"bob"}, .ttl = 1h}, BootClock::now() + 1s)
-          .value()
-          .verdict,
-      Verdict::busy);
+  EXPECT_EQ(ours.try_acquire("b", "bob", BootClock::now() + 1s).value().verdict, Verdict::busy);
   ruby.psql().run("COMMIT");
   EXPECT_EQ(ours.acquire("b", "ann").owner, ruby.name());
 }
 
 TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_nothing) {
-  Ours ours(url());
+  Caller ours(url());
   const Reply mine = ours.acquire("k", "ann", 1h);
   const auto guard = psql();
   guard->run("BEGIN");
   guard->run("SELECT 1 FROM locks WHERE key = 'k' FOR SHARE");
   const auto met =
-      ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 2h},
-               BootClock::now() + 1s);
+      ours.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 2h},
+                   BootClock::now() + 1s);
   ASSERT_TRUE(met) << met.error().detail;
   EXPECT_EQ(met->verdict, Verdict::granted);
   EXPECT_LE(met->remaining, 1h);
-  const auto release = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}, .token = mine.token},
-                                BootClock::now() + 1s);
+  const auto release = ours.try_ask(
+      {.verb = Verb::release, .key = {"k"}, .owner = {"ann"}, .token = mine.token}, BootClock::now() + 1s);
   ASSERT_FALSE(release);
   EXPECT_EQ(release.error().code, Errc::unavailable);
   guard->run("COMMIT");
@@ -225,7 +221,7 @@ TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_not
 }
 
 TEST_F(Locker, a_request_on_a_locked_row_that_was_not_done_is_never_reported_as_done) {
-  Ours ours(url());
+  Caller ours(url());
   const Reply mine = ours.acquire("k", "ann", 1h);
   const auto guard = psql();
   guard->run("BEGIN; SELECT 1 FROM locks WHERE key = 'k' FOR UPDATE");
@@ -233,16 +229,16 @@ TEST_F(Locker, a_request_on_a_locked_row_that_was_not_done_is_never_reported_as_
   const Request extend{
       .verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h, .extend = true};
   for (const Request& request : {again, extend}) {
-    const auto reply = ours.ask(request, BootClock::now() + 500ms);
+    const auto reply = ours.try_ask(request, BootClock::now() + 500ms);
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
   }
   guard->run("COMMIT");
-  EXPECT_EQ(ours.ask(again)->verdict, Verdict::granted);
+  EXPECT_EQ(ours.ask(again).verdict, Verdict::granted);
 }
 
 TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_batch) {
-  Ours ours(url());
+  Caller ours(url());
   const std::string keys[] = {"a", "b", "c"};
   for (const std::string& key : keys) ours.acquire(key, "ann");
   const auto guard = psql();
@@ -270,7 +266,7 @@ TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_ba
 
 // As when the commit of a given-up acquire waits for a standby: nobody sees its row yet.
 TEST_F(Locker, a_release_waits_for_a_row_that_is_being_inserted) {
-  Ours ours(url());
+  Caller ours(url());
   const auto ghost = psql();
   const Request one[] = {{.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}};
   const Request two[] = {one[0], {.verb = Verb::release, .key = {"absent"}, .owner = {"ann"}}};
@@ -292,7 +288,7 @@ TEST_F(Locker, a_release_waits_for_a_row_that_is_being_inserted) {
 }
 
 TEST_F(Locker, a_purge_of_ours_leaves_rows_that_ruby_has_only_just_made) {
-  Ours ours(url());
+  Caller ours(url());
   Ruby ruby = this->ruby("k");
   EXPECT_EQ(ours.store().admin()->purge({.free_for = 0ms}, soon()).value().keys, 0u);
   EXPECT_TRUE(ruby.get());

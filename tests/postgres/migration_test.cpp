@@ -44,9 +44,6 @@ class Migration : public PostgresTest {
         "table_schema = $1 AND table_name = $2",
         {schema_, table});
   }
-  static std::optional<Millis> ttl_of(Ours& ours, std::string_view key) {
-    return ours.connection().list({.prefix = key, .exact = true}, soon()).value().leases.at(0).ttl;
-  }
 };
 
 TEST_F(Migration, tables_of_0_1_0_are_migrated_and_nothing_is_lost) {
@@ -63,12 +60,12 @@ TEST_F(Migration, tables_of_0_1_0_are_migrated_and_nothing_is_lost) {
 
 TEST_F(Migration, leases_and_jobs_of_before_go_on_behind_it) {
   make_tables(url());
-  Ours ours(url());
+  Caller ours(url());
   const Reply busy = ours.acquire("held", "eve");
   EXPECT_EQ(busy.owner, "ann");
   EXPECT_EQ(busy.token, Token{1800000000000000});
   EXPECT_EQ(ours.renew("held", "ann", busy.token, 2h).verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "held"), Millis(2h));
+  EXPECT_EQ(ours.row("held").ttl, Millis(2h));
   EXPECT_EQ(ours.acquire("endless", "eve").owner, "bob");
   EXPECT_EQ(ours.acquire("free", "eve").token, Token{4000000000000001}) << "the clock is far behind it";
   EXPECT_EQ(ours.release("held", "ann").verdict, Verdict::released);
@@ -82,9 +79,9 @@ TEST_F(Migration, leases_and_jobs_of_before_go_on_behind_it) {
 }
 
 TEST_F(Migration, tables_of_before_are_used_as_they_are) {
-  Ours ours(url());
+  Caller ours(url());
   EXPECT_EQ(ours.acquire("mine", "eve").verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "mine"), std::nullopt);
+  EXPECT_EQ(ours.row("mine").ttl, std::nullopt);
   EXPECT_EQ(ours.renew("mine", "eve").verdict, Verdict::granted);
   EXPECT_EQ(ours.release("mine", "eve").verdict, Verdict::released);
   EXPECT_EQ(ours.acquire("mine", "eve").verdict, Verdict::granted);
@@ -93,7 +90,7 @@ TEST_F(Migration, tables_of_before_are_used_as_they_are) {
 }
 
 TEST_F(Migration, connections_of_before_go_on_through_it) {
-  Ours old(url());
+  Caller old(url());
   Worker old_worker(url());
   std::atomic<bool> over = false;
   std::atomic<int> rounds = 0;
@@ -116,30 +113,30 @@ TEST_F(Migration, connections_of_before_go_on_through_it) {
 }
 
 TEST_F(Migration, what_one_of_before_has_changed_since_is_not_believed) {
-  Ours old(url());
+  Caller old(url());
   make_tables(url());
-  Ours ours(url());
+  Caller ours(url());
   ours.acquire("k", "eve", 1h);
-  EXPECT_EQ(ttl_of(ours, "k"), Millis(1h));
+  EXPECT_EQ(ours.row("k").ttl, Millis(1h));
   EXPECT_EQ(old.renew("k", "eve", no_token, 3h).verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt) << "renewed by one that records nothing";
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt) << "renewed by one that records nothing";
   ours.renew("k", "eve", no_token, 4h);
-  EXPECT_EQ(ttl_of(ours, "k"), Millis(4h));
+  EXPECT_EQ(ours.row("k").ttl, Millis(4h));
   ours.release("k", "eve");
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt);
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt);
   EXPECT_EQ(old.acquire("k", "old", 2h).verdict, Verdict::granted);
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt) << "granted by one that records nothing";
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt) << "granted by one that records nothing";
 }
 
 TEST_F(Migration, a_lease_that_ruby_takes_has_no_ttl) {
   make_tables(url());
-  Ours ours(url());
+  Caller ours(url());
   ours.acquire("k", "eve", 1h);
   ours.release("k", "eve");
   psql()->run(
       "UPDATE locks SET locked_by = 'ruby', locked_at = now() AT TIME ZONE 'UTC', locked_until = "
       "(now() AT TIME ZONE 'UTC') + interval '5s', sequence = sequence + 1 WHERE key = 'k'");
-  EXPECT_EQ(ttl_of(ours, "k"), std::nullopt);
+  EXPECT_EQ(ours.row("k").ttl, std::nullopt);
 }
 
 TEST_F(Migration, a_lock_table_that_init_did_not_make_is_not_changed) {
@@ -147,7 +144,7 @@ TEST_F(Migration, a_lock_table_that_init_did_not_make_is_not_changed) {
   EXPECT_THAT(admin()->init(soon()).value(), ::testing::ElementsAre(HasSubstr("holdfast_state")));
   EXPECT_THAT(columns_of("locks"), Not(HasSubstr("ttl_ms")));
   EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
-  EXPECT_EQ(Ours(url()).acquire("k", "eve").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url()).acquire("k", "eve").verdict, Verdict::granted);
 }
 
 TEST_F(Migration, many_may_migrate_at_once) {
@@ -173,7 +170,7 @@ TEST_F(Migration, an_open_transaction_puts_it_off_and_nobody_waits_behind_it_for
     EXPECT_EQ(made.error().code, Errc::unavailable);
     EXPECT_THAT(made.error().detail, HasSubstr("in use by an open transaction"));
   });
-  Ours ours(url());
+  Caller ours(url());
   for (int i = 0; !over; ++i)
     ASSERT_EQ(ours.acquire("k" + std::to_string(i), "eve").verdict, Verdict::granted);
   init.join();
@@ -186,7 +183,8 @@ TEST_F(Migration, an_open_transaction_puts_it_off_and_nobody_waits_behind_it_for
 TEST_F(Migration, tables_that_need_a_newer_holdfast_are_refused) {
   make_tables(url());
   psql()->run("ALTER TABLE holdfast_state ALTER version SET DEFAULT 99");
-  EXPECT_EQ(Ours(url()).acquire("k", "eve").verdict, Verdict::granted) << "which this version can still use";
+  EXPECT_EQ(Caller(url()).acquire("k", "eve").verdict, Verdict::granted)
+      << "which this version can still use";
   EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
   psql()->run("ALTER TABLE holdfast_state ALTER needs SET DEFAULT 98");
   const auto store = try_store(url()).value();

@@ -58,9 +58,9 @@ TEST_F(Outcomes, nobody_at_the_port_is_unavailable) {
 
 TEST_F(Outcomes, a_missing_privilege_is_refused) {
   const std::string url = url_of_role_with("");
-  Ours ours(url);
+  Caller ours(url);
   shared_postgres().execute("REVOKE UPDATE ON " + schema_ + ".locks FROM " + role_);
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
+  const auto reply = ours.try_acquire("k");
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
   EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("privilege"), HasSubstr("42501")));
@@ -73,11 +73,11 @@ TEST_F(Outcomes, a_read_only_role_is_refused) {
 }
 
 TEST_F(Outcomes, a_statement_timeout_changes_nothing_and_is_unavailable) {
-  Ours ours(url_of_role_with("statement_timeout = '300ms'"));
+  Caller ours(url_of_role_with("statement_timeout = '300ms'"));
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   const auto guard = psql();
   guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");
-  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
+  const auto reply = ours.try_ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable);
   EXPECT_THAT(reply.error().detail, HasSubstr("57014"));
@@ -87,12 +87,12 @@ TEST_F(Outcomes, a_statement_timeout_changes_nothing_and_is_unavailable) {
 
 TEST_F(Outcomes, at_repeatable_read_statements_that_meet_are_sent_again) {
   const std::string url = url_of_role_with("default_transaction_isolation = 'repeatable read'");
-  EXPECT_THAT(found(Ours(url).connection().examine(soon()).value()), Contains(HasSubstr("repeatable read")));
+  EXPECT_THAT(found(Caller(url).examine()), Contains(HasSubstr("repeatable read")));
   std::atomic<int> granted = 0;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      Ours ours(url);
+      Caller ours(url);
       for (int i = 0; i < 50; ++i) {
         const std::string me = "thread " + std::to_string(t);
         if (ours.acquire("k", me).verdict != Verdict::granted) continue;
@@ -115,7 +115,7 @@ TEST_F(Outcomes, commits_are_durable_whatever_the_role_says) {
       ".seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; "
       "CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON locks DEFERRABLE INITIALLY DEFERRED "
       "FOR EACH ROW EXECUTE FUNCTION see()");
-  Ours ours(url_of_role_with("synchronous_commit = off"));
+  Caller ours(url_of_role_with("synchronous_commit = off"));
   for (int i = 0; i < 3; ++i) {
     const Reply mine = ours.acquire("k", "ann");
     ours.renew("k", "ann", mine.token);
@@ -130,7 +130,7 @@ TEST_F(Outcomes, commits_are_durable_whatever_the_role_says) {
 }
 
 TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
-  Ours ours(url_of_role_with(""));
+  Caller ours(url_of_role_with(""));
   const auto end_it = [&] {
     ASSERT_EQ(shared_postgres().execute(
                   "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE usename = '" +
@@ -145,7 +145,7 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
   }
   end_it();
-  EXPECT_EQ(ours.connection().list({}, soon()).value().leases.size(), 1u);
+  EXPECT_EQ(ours.list({}).leases.size(), 1u);
   end_it();
   EXPECT_TRUE(ours.connection().examine(soon()));
   end_it();
@@ -153,21 +153,21 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
 }
 
 TEST_F(Outcomes, a_connection_that_cannot_be_replaced_fails_like_a_failed_connect) {
-  Ours ours(url_of_role_with("idle_session_timeout = '400ms'"));
+  Caller ours(url_of_role_with("idle_session_timeout = '400ms'"));
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   shared_postgres().execute("ALTER ROLE " + role_ + " NOLOGIN");
   ASSERT_TRUE(await([&] {
     return shared_postgres().execute("SELECT count(*) FROM pg_stat_activity WHERE usename = '" + role_ +
                                      "'") == "0";
   }));
-  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
+  const auto reply = ours.try_ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
 }
 
 TEST_F(Outcomes, a_connection_that_is_ended_in_flight_is_in_doubt) {
   const std::string url = url_of_role_with("");
-  Ours ours(url);
+  Caller ours(url);
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   const auto guard = psql();
   guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");
@@ -178,16 +178,16 @@ TEST_F(Outcomes, a_connection_that_is_ended_in_flight_is_in_doubt) {
                  "' AND wait_event_type = 'Lock'") == "1";
     }));
   });
-  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 2h});
+  const auto reply = ours.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 2h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt) << reply.error().detail;
 }
 
 TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
-  Ours ours(url());
+  Caller ours(url());
   ours.acquire("k", "ann");
   psql()->run("DROP TABLE locks");
-  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
+  const auto reply = ours.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unprepared);
   EXPECT_THAT(reply.error().detail, HasSubstr("init"));
@@ -195,8 +195,8 @@ TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
 
 TEST_F(Outcomes, a_listener_that_lost_its_connection_notifies_and_listens_again) {
   const std::string url = url_of_role_with("");
-  Ours ours(url), other(url);
-  const auto listener = ours.connection().listener();
+  Caller ours(url), other(url);
+  const auto listener = ours.listener();
   ASSERT_TRUE(listener);
   shared_postgres().execute(
       "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename "
@@ -283,9 +283,9 @@ TEST_F(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
 // The keeper connects when it first renews, and the server is full; but the client's other connection exists.
 TEST_F(FullServer, does_not_take_a_lease_that_is_held) {
   constexpr Millis ttl = 3s;
+  std::atomic<int> renewals = 0;
   Client client = open(server_.url());
   ASSERT_TRUE(fill());
-  std::atomic<int> renewals = 0;
   Lease lease = client.acquire("k", {.ttl = ttl});
   lease.on_renewed([&](Instant) { ++renewals; });
   const Instant twice = BootClock::now() + 2 * ttl;
@@ -298,12 +298,12 @@ TEST_F(FullServer, does_not_take_a_lease_that_is_held) {
 TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {
   Reply mine;
   {
-    Ours ours(server_.url());
+    Caller ours(server_.url());
     ours.acquire("free", "ann");
     ours.release("free", "ann");
     mine = ours.acquire("k", "ann");
     server_.kill();
-    const auto lost = ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
+    const auto lost = ours.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
     ASSERT_FALSE(lost);
     EXPECT_TRUE(lost.error().retryable());
   }
@@ -311,7 +311,7 @@ TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {
   ASSERT_FALSE(down);
   EXPECT_EQ(down.error().code, Errc::unavailable);
   server_.start();
-  Ours ours(server_.url());
+  Caller ours(server_.url());
   EXPECT_EQ(ours.acquire("k", "bob").owner, "ann");
   EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
@@ -323,38 +323,37 @@ TEST_F(OwnServer, a_kept_lease_outlives_a_restart_that_is_shorter_than_its_ttl) 
   const Lease lease = client.acquire("k", {.ttl = 20s});
   server_.kill();
   server_.start();
-  Ours other(server_.url());
+  Caller other(server_.url());
   EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::busy);
   EXPECT_TRUE(lease.held());
 }
 
 TEST_F(OwnServer, an_acquire_that_was_given_up_grants_nothing_when_the_server_wakes) {
   Psql psql(server_.url());
-  Ours late(server_.url());
+  Caller late(server_.url());
   // Until it is prepared: the next is sent at once.
   for (const char* key : {"one", "two", "three"}) late.acquire(key, "late");
-  const int backend = late.backend(psql);
+  const int pid = backend(psql);
   const std::string before =
-      psql.value("SELECT state_change FROM pg_stat_activity WHERE pid = $1", {std::to_string(backend)});
-  server_.pause_backend(backend);
-  const auto reply =
-      late.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"late"}, .ttl = 1h}, BootClock::now() + 2s);
+      psql.value("SELECT state_change FROM pg_stat_activity WHERE pid = $1", {std::to_string(pid)});
+  server_.pause_backend(pid);
+  const auto reply = late.try_acquire("k", "late", BootClock::now() + 2s);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt);
   let_pass(10ms);
-  server_.resume_backend(backend);
+  server_.resume_backend(pid);
   EXPECT_TRUE(await([&] {  // it has read what we sent, and done with it
     return psql.run("SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'idle' AND state_change <> $2",
-                    {std::to_string(backend), before}) == 1;
+                    {std::to_string(pid), before}) == 1;
   }));
   EXPECT_EQ(psql.value("SELECT locked_by FROM locks WHERE key = 'k'"), "");
 }
 
 TEST_F(OwnServer, a_frozen_server_delays_no_call_past_its_deadline) {
-  Ours ours(server_.url());
+  Caller ours(server_.url());
   server_.pause();
   const auto reply =
-      ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h}, BootClock::now() + 2s);
+      ours.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h}, BootClock::now() + 2s);
   const auto connected = try_store(server_.url()).value()->connect(BootClock::now() + 1s);
   server_.resume();
   ASSERT_FALSE(reply);

@@ -21,19 +21,19 @@ class Pooler : public PostgresTest {
 };
 
 TEST_F(Pooler, it_is_noticed_and_reported) {
-  Ours ours(pooled());
-  const Traits traits = ours.connection().examine(soon()).value();
+  Caller ours(pooled());
+  const Traits traits = ours.examine();
   EXPECT_FALSE(traits.push);
   EXPECT_THAT(found(traits), ::testing::Contains(::testing::HasSubstr("pooler")));
   EXPECT_EQ(told(traits).size(), 1u);
   ASSERT_NE(about(traits, "postgres.pooler"), nullptr);
   EXPECT_THAT(about(traits, "postgres.pooler")->advice, ::testing::HasSubstr("server_login_retry"));
-  EXPECT_FALSE(ours.connection().listener());
-  EXPECT_TRUE(Ours(url()).connection().examine(soon()).value().push);
+  EXPECT_FALSE(ours.listener());
+  EXPECT_TRUE(Caller(url()).examine().push);
 }
 
 TEST_F(Pooler, all_verbs_work_again_and_again) {
-  Ours a(pooled()), b(pooled()), c(pooled());
+  Caller a(pooled()), b(pooled()), c(pooled());
   for (int i = 0; i < 10; ++i) {
     const Reply mine = a.acquire("k", "ann");
     ASSERT_EQ(mine.verdict, Verdict::granted);
@@ -55,7 +55,7 @@ TEST_F(Pooler, a_waiter_polls_and_gets_it) {
 }
 
 TEST_F(Pooler, settings_of_ours_do_not_stay_on_the_servers_connections) {
-  Ours ours(pooled());
+  Caller ours(pooled());
   for (int i = 0; i < 5; ++i) {
     ours.acquire("k", "ann");
     ours.release("k", "ann");

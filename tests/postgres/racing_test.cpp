@@ -22,7 +22,7 @@ class Racing : public PostgresTest {
 
   // Acquires, renews and releases at random, and records when it surely held which key.
   void race(const std::string& url, int who, int batches) {
-    Ours ours(url);
+    Caller ours(url);
     Jitter random(random_bits());
     struct Held {
       std::string owner;
@@ -100,7 +100,7 @@ TEST_F(Racing, eight_clients_with_overlapping_batches_never_overlap_or_deadlock)
 
 // Deadlocks are rare even where they are possible, so the order itself is checked.
 TEST_F(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_are_asked_in) {
-  Ours ours(url());
+  Caller ours(url());
   for (const char* key : {"a", "m", "z"}) {
     ours.acquire(key, "ann");
     ours.release(key, "ann");
@@ -129,7 +129,7 @@ TEST_F(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
   std::vector<std::jthread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      Ours ours(url());
+      Caller ours(url());
       const std::string me = "client " + std::to_string(t);
       for (int round = 0; round < 10; ++round) {
         std::vector<std::string> keys;
@@ -156,7 +156,7 @@ TEST_F(Racing, acquires_of_one_new_key_at_once_are_granted_to_one) {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
-        Ours ours(url());
+        Caller ours(url());
         granted += ours.acquire(key, "client " + std::to_string(t)).verdict == Verdict::granted ? 1 : 0;
       });
     }
@@ -174,7 +174,7 @@ TEST_F(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
       ASSERT_TRUE(purged) << purged.error().detail;
     }
   });
-  Ours ours(url());
+  Caller ours(url());
   Token last{};
   for (int i = 0; i < 300; ++i) {
     const Reply mine = ours.acquire("k", "ann");

@@ -61,13 +61,13 @@ TEST_F(Schema, a_table_of_locker_0_0_1_is_completed_and_goes_on) {
   const auto plan = admin()->plan(soon()).value();
   EXPECT_THAT(plan.front(), HasSubstr("ADD COLUMN sequence bigint DEFAULT 0"));
   EXPECT_EQ(admin()->init(soon()).value(), plan);
-  Ours ours(url());
+  Caller ours(url());
   EXPECT_EQ(ours.acquire("old", "ann").owner, "ruby");
   EXPECT_EQ(ours.acquire("new", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Schema, clients_purge_only_a_table_that_init_has_made) {
-  const auto left_to_people = [&] { return Ours(url()).connection().examine(soon()).value().tidies; };
+  const auto left_to_people = [&] { return Caller(url()).examine().tidies; };
   make_tables(url());
   EXPECT_FALSE(left_to_people());
   psql()->run("DROP TABLE holdfast_state");
@@ -81,7 +81,7 @@ TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
       "timestamp, "
       "locked_until timestamp, sequence bigint DEFAULT 0)");
   make_tables(url());
-  Ours ours(url());
+  Caller ours(url());
   const std::string longest(255, 'k'), longer(256, 'k');
   EXPECT_EQ(ours.acquire(longest, "ann").verdict, Verdict::granted);
   std::string umlauts;
@@ -89,7 +89,7 @@ TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
   EXPECT_EQ(ours.acquire(umlauts, "ann").verdict, Verdict::granted);
   for (const auto& [key, owner] :
        {std::pair(longer, std::string("ann")), std::pair(std::string("k"), longer)}) {
-    const auto reply = ours.ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h});
+    const auto reply = ours.try_acquire(key, owner);
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code, Errc::refused);
     EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("255 letters"), HasSubstr(longer)));
@@ -125,16 +125,16 @@ TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
       EXPECT_THAT(said.error().detail, names);
     }
     psql()->run(what.substr(what.find("ALTER TABLE")));
-    EXPECT_EQ(Ours(url()).acquire("k", table).verdict, Verdict::granted) << what;
-    EXPECT_EQ(Ours(url()).release("k", table).verdict, Verdict::released);
+    EXPECT_EQ(Caller(url()).acquire("k", table).verdict, Verdict::granted) << what;
+    EXPECT_EQ(Caller(url()).release("k", table).verdict, Verdict::released);
   }
 }
 
 // The advice is run as it stands.
 TEST_F(Schema, a_missing_column_can_be_added_where_there_are_rows) {
   make_tables(url());
-  Ours(url()).acquire("k", "ann");
-  Ours(url()).acquire("k", "bob", 1h, 1h);
+  Caller(url()).acquire("k", "ann");
+  Caller(url()).acquire("k", "bob", 1h, 1h);
   const auto store = try_store(url()).value();
   store->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
   psql()->run(
@@ -160,7 +160,7 @@ TEST_F(Schema, a_missing_column_can_be_added_where_there_are_rows) {
     EXPECT_EQ(psql()->value("SELECT count(*) FROM " + table), "1") << column;
   }
   EXPECT_GT(tried, 35);
-  EXPECT_EQ(Ours(url()).acquire("new", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url()).acquire("new", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_name) {
@@ -169,7 +169,7 @@ TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_nam
   EXPECT_THAT(refused().detail, AllOf(HasSubstr("\"created_at\""), HasSubstr("SET DEFAULT")));
   EXPECT_FALSE(admin()->init(soon()));
   psql()->run("ALTER TABLE locks ALTER created_at SET DEFAULT now()");
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url()).acquire("k", "ann").verdict, Verdict::granted);
   psql()->run("ALTER TABLE locks ALTER locked_by SET NOT NULL");
   EXPECT_THAT(refused().detail, HasSubstr("\"locked_by\" is NOT NULL"));
 }
@@ -207,7 +207,7 @@ TEST_F(Schema, duplicate_keys_are_reported_with_a_query_that_finds_them) {
 TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
   make_tables(url());
   psql()->run("INSERT INTO locks (key, locked_by) VALUES ('k', 'by hand')");
-  EXPECT_FALSE(Ours(url()).connection().list({}, soon()).value().leases.at(0).since);
+  EXPECT_FALSE(Caller(url()).list({}).leases.at(0).since);
 }
 
 TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
@@ -215,7 +215,7 @@ TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
   psql()->run("DROP INDEX index_locks_on_key");
   EXPECT_THAT(refused().detail, HasSubstr(".locks\" lacks the unique index on \"key\""));
   EXPECT_EQ(admin()->init(soon()).value().size(), 1u);
-  Ours(url()).acquire("k", "ann");
+  Caller(url()).acquire("k", "ann");
 }
 
 TEST_F(Schema, many_may_make_the_tables_at_once) {
@@ -230,7 +230,7 @@ TEST_F(Schema, many_may_make_the_tables_at_once) {
   }
   threads.clear();
   EXPECT_EQ(made, 1);
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url()).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Schema, a_plan_can_be_run_by_hand) {
@@ -242,8 +242,8 @@ TEST_F(Schema, a_plan_can_be_run_by_hand) {
 TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_reported) {
   make_tables(url());
   psql()->run("ALTER TABLE locks SET UNLOGGED");
-  Ours ours(url());
-  const Traits traits = ours.connection().examine(soon()).value();
+  Caller ours(url());
+  const Traits traits = ours.examine();
   EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("unlogged")));
   EXPECT_EQ(traits.grade, Grade::D);
 }
@@ -252,7 +252,7 @@ TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
   make_tables(url());
   const std::string other = shared_postgres().url() + "?table=" + schema_ + ".Locks";
   make_tables(other);
-  Ours small(url()), large(other);
+  Caller small(url()), large(other);
   EXPECT_EQ(small.acquire("k", "ann").verdict, Verdict::granted);
   EXPECT_EQ(large.acquire("k", "bob").verdict, Verdict::granted);
 }
@@ -260,7 +260,7 @@ TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
 TEST_F(Schema, the_longest_name_has_room_for_what_lies_beside_it) {
   const std::string longest = shared_postgres().url() + "?table=" + schema_ + "." + std::string(46, 'x');
   make_tables(longest);
-  EXPECT_EQ(Ours(longest).acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(longest).acquire("k", "ann").verdict, Verdict::granted);
 }
 
 // An operator for every pair of types that pg_catalog has none for exactly, and some functions that are
@@ -307,7 +307,7 @@ TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
   psql()->run(traps);
   const std::string trapped = url() + "&options=-csearch_path%3D" + schema_;
   make_tables(trapped);
-  Ours ours(trapped), other(trapped);
+  Caller ours(trapped), other(trapped);
   for (int i = 0; i < 3; ++i) {
     const Reply mine = ours.acquire("k", "ann");
     ASSERT_EQ(mine.verdict, Verdict::granted);
@@ -319,20 +319,11 @@ TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
     EXPECT_EQ(other.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
     EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
     EXPECT_EQ(ours.acquire("k", "ann").ahead, 1u);
-    EXPECT_EQ(other.ask({.verb = Verb::release, .key = {"k"}, .owner = {""}, .place = 1ms}).value().verdict,
-              Verdict::lost);
-    const Reply noted = ours.ask({.verb = Verb::acquire,
-                                  .key = {"n"},
-                                  .owner = {"ann"},
-                                  .ttl = 1h,
-                                  .detached = true,
-                                  .note = "n"})
-                            .value();
-    EXPECT_EQ(
-        ours.ask({.verb = Verb::renew, .key = {"n"}, .owner = {"ann"}, .ttl = 1h, .extend = true})->verdict,
-        Verdict::granted);
-    EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"n"}, .owner = {"op"}, .token = noted.token})->verdict,
-              Verdict::released);
+    EXPECT_EQ(other.leave("k", "").verdict, Verdict::lost);
+    const Reply noted = ours.ask(
+        {.verb = Verb::acquire, .key = {"n"}, .owner = {"ann"}, .ttl = 1h, .detached = true, .note = "n"});
+    EXPECT_EQ(ours.extend("n", "ann", 1h).verdict, Verdict::granted);
+    EXPECT_EQ(ours.evict("n", noted.token, "").verdict, Verdict::released);
   }
   EXPECT_EQ(ours.release("absent", "ann").verdict, Verdict::lost);
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})

@@ -48,7 +48,7 @@ Moment told_at(const Reply& reply) { return Moment(Micros(static_cast<std::int64
 
 void use_all_of_leases(const std::string& url) {
   const Millis ttl = 10min;
-  Ours ann(url), bob(url);
+  Caller ann(url), bob(url);
   for (int i = 0; i < 3; ++i) {  // until it is prepared
     const Reply mine = ann.acquire("k", "ann", ttl);
     ASSERT_EQ(mine.verdict, Verdict::granted);
@@ -56,27 +56,20 @@ void use_all_of_leases(const std::string& url) {
     expect_within(ann.renew("k", "ann", mine.token, ttl).remaining, ttl);
     expect_within(bob.acquire("k", "bob", ttl).remaining, ttl);
     expect_within(bob.acquire("k", "bob", ttl, 1min).remaining, ttl);
-    const auto longer =
-        ann.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = ttl, .extend = true});
-    ASSERT_TRUE(longer);
-    expect_within(longer->remaining, 2 * ttl);
-    const Page leases = bob.connection().list({}, soon()).value();
+    expect_within(ann.extend("k", "ann", ttl).remaining, 2 * ttl);
+    const Page leases = bob.list({});
     ASSERT_EQ(leases.leases.size(), 1u);
     expect_within(leases.leases[0].remaining, 2 * ttl);
     EXPECT_LE(std::chrono::abs(leases.leases[0].since.value() - told_at(mine)), 1min);
-    const Page places = ann.connection().list({.what = Query::What::places}, soon()).value();
+    const Page places = ann.list({.what = Query::What::places});
     ASSERT_EQ(places.places.size(), 1u);
     expect_within(places.places[0].remaining, 1min);
     ASSERT_EQ(ann.release("k", "ann", mine.token).verdict, Verdict::released);
     const Reply next = bob.acquire("k", "bob", ttl, 1min);
     ASSERT_EQ(next.verdict, Verdict::granted) << "it was its turn";
     expect_within(next.remaining, ttl);
-    ASSERT_TRUE(ann.ask({.verb = Verb::evict,
-                         .key = {"k"},
-                         .owner = {"olga"},
-                         .token = next.token,
-                         .note = "to see it in the log"}));
-    const Page log = ann.connection().list({.what = Query::What::log}, soon()).value();
+    ann.evict("k", next.token, "to see it in the log", "olga");
+    const Page log = ann.list({.what = Query::What::log});
     ASSERT_FALSE(log.log.empty());
     EXPECT_LE(std::chrono::abs(log.log[0].at - told_at(next)), 1min);
   }
@@ -104,6 +97,15 @@ TEST_F(Session, no_setting_of_a_database_changes_an_answer) {
   const auto diagnosis = admin->diagnose(soon());
   ASSERT_TRUE(diagnosis) << diagnosis.error().detail;
   EXPECT_THAT(topics_of(diagnosis->findings), ::testing::ElementsAre("note postgres.superuser"));
+}
+
+TEST_F(Session, nor_does_it_beside_the_table_of_shedlock) {
+  const std::string beside =
+      shared_postgres().url("postgres", database_) + "?layout=shedlock&table=app.shedlock";
+  make_tables(beside);
+  use_all_of_leases(beside);
+  const PgBouncer bouncer(shared_postgres(), {"default_pool_size = 2"});
+  use_all_of_leases(bouncer.url(database_) + "?layout=shedlock&table=app.shedlock");
 }
 
 TEST_F(Session, nor_does_it_behind_a_pooler) {
@@ -140,7 +142,7 @@ class UnsureCommit : public ::testing::Test {
 
 TEST_F(UnsureCommit, is_in_doubt_whatever_messages_the_role_asks_for) {
   server_.execute("ALTER ROLE postgres SET client_min_messages = error");
-  Ours ours(server_.url());
+  Caller ours(server_.url());
   Worker worker(server_.url());
   const Reply mine = ours.acquire("k", "ann");
   worker.enqueue(job_of("j"));
@@ -149,7 +151,7 @@ TEST_F(UnsureCommit, is_in_doubt_whatever_messages_the_role_asks_for) {
   server_.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   server_.execute("SELECT pg_reload_conf()");
 
-  const auto ask = [&](const Request& request) { return outcome([&] { return ours.ask(request); }); };
+  const auto ask = [&](const Request& request) { return outcome([&] { return ours.try_ask(request); }); };
   const Request renew{.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 2h};
   EXPECT_TRUE(await([&] { return ask(renew) == Errc::in_doubt; })) << "from the moment it waits for standbys";
   EXPECT_EQ(ask(renew), Errc::in_doubt) << "prepared";
@@ -159,12 +161,12 @@ TEST_F(UnsureCommit, is_in_doubt_whatever_messages_the_role_asks_for) {
   EXPECT_EQ(ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}), Errc::in_doubt);
   EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h}), Errc::in_doubt);
 
-  EXPECT_EQ(outcome([&] { return worker->enqueue(job_of("j3"), soon()); }), Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker.engine().enqueue(job_of("j3"), soon()); }), Errc::in_doubt);
   EXPECT_EQ(outcome([&] { return worker.try_claim("w2"); }), Errc::in_doubt);
-  EXPECT_EQ(outcome([&] { return worker->finish(done(claimed), soon()); }), Errc::in_doubt);
-  EXPECT_EQ(outcome([&] { return worker->take_tick({.name = "t", .tick = 1, .by = "me"}, soon()); }),
+  EXPECT_EQ(outcome([&] { return worker.engine().finish(done(claimed), soon()); }), Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker.engine().take_tick({.name = "t", .tick = 1, .by = "me"}, soon()); }),
             Errc::in_doubt);
-  EXPECT_EQ(outcome([&] { return worker->note_success("t", "me", soon()); }), Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker.engine().note_success("t", "me", soon()); }), Errc::in_doubt);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // layout=shedlock: JVMs with ShedLock and ours on one table, both ways round.
-#include "tests/support/shedlock.h"
-
 #include "tests/postgres/suite.h"
+#include "tests/support/shedlock_sql.h"
 
 namespace holdfast::test {
 namespace {
@@ -10,11 +9,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class ShedLockLayout : public PostgresTest {
+class ShedLockLayout : public PostgresTest, public ShedLockTable<ShedLockLayout> {
  public:
   ShedLockLayout() { make_tables(shedlock()); }
 
-  Ours ours() const { return Ours(shedlock()); }
+  Caller ours() const { return Caller(shedlock()); }
   std::shared_ptr<Store> store() const { return try_store(shedlock()).value(); }
   std::string value(const std::string& sql) const { return psql()->value(sql); }
   static std::string utc() { return "(clock_timestamp() AT TIME ZONE 'UTC')"; }
@@ -37,7 +36,7 @@ class ShedLockLayout : public PostgresTest {
   }
 };
 
-HOLDFAST_SHEDLOCK_SCENES(TEST_F, ShedLockLayout)
+HOLDFAST_SHEDLOCK_SCENES_ON_SQL(TEST_F, ShedLockLayout)
 
 TEST_F(ShedLockLayout, a_table_that_is_there_is_used_and_not_changed) {
   const auto table = psql();
@@ -48,14 +47,14 @@ TEST_F(ShedLockLayout, a_table_that_is_there_is_used_and_not_changed) {
   for (const std::string& statement : try_store(url).value()->admin()->plan(soon()).value())
     EXPECT_THAT(statement, HasSubstr("_holdfast_")) << "only tables of ours";
   make_tables(url);
-  Ours ours(url);
+  Caller ours(url);
   EXPECT_EQ(ours.acquire("Name", "ann").verdict, Verdict::granted);
   EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::granted) << "names are bytes";
   EXPECT_THAT(table->value("SELECT locked_by FROM old_lock WHERE name = 'Name'"),
               ::testing::StartsWith("ann holdfast-"));
   EXPECT_EQ(table->value("SELECT count(*) FROM old_lock WHERE lock_until > locked_at + interval '1 hour'"),
             "2")
-      << "a millisecond behind the end of ours";
+      << "ShedLock sees the end one millisecond after ours";
 }
 
 TEST_F(ShedLockLayout, it_is_found_where_the_search_path_has_it) {
@@ -64,7 +63,7 @@ TEST_F(ShedLockLayout, it_is_found_where_the_search_path_has_it) {
                             "; ALTER ROLE " + role + " SET search_path = " + role + ", " + schema_);
   const std::string url = shared_postgres().url(role, "postgres", "p") + "?layout=shedlock";
   EXPECT_TRUE(try_store(url).value()->admin()->plan(soon()).value().empty());
-  EXPECT_EQ(Ours(url).acquire("nightly", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(Caller(url).acquire("nightly", "ann").verdict, Verdict::granted);
   EXPECT_EQ(ours().acquire("nightly", "bob").owner, "ann");
   shared_postgres().execute("DROP SCHEMA " + role + "; DROP ROLE " + role);
 }
@@ -109,7 +108,7 @@ TEST_F(ShedLockLayout, a_waiter_is_notified_by_our_release_and_polls_for_theirs)
 
 // Somebody who tidies up their table deletes a row that nobody holds, while we are about to take it.
 TEST_F(ShedLockLayout, a_row_that_is_deleted_while_we_acquire_is_made_again) {
-  Ours ours(shedlock());
+  Caller ours(shedlock());
   ours.release("k", "ann", ours.acquire("k", "ann").token);
   const auto other = psql(), watching = psql();
   other->run("BEGIN; DELETE FROM shedlock WHERE name = 'k'");
@@ -127,18 +126,62 @@ TEST_F(ShedLockLayout, a_row_that_is_deleted_while_we_acquire_is_made_again) {
 
 // Somebody keeps ShedLock's row locked.
 TEST_F(ShedLockLayout, an_open_transaction_on_their_row_blocks_only_that_key) {
-  Ours ours(shedlock());
+  Caller ours(shedlock());
   const Reply mine = ours.acquire("k", "ann");
   const auto other = psql();
   other->run("BEGIN; SELECT 1 FROM shedlock WHERE name = 'k' FOR UPDATE");
   EXPECT_EQ(ours.acquire("other", "ann").verdict, Verdict::granted);
   EXPECT_EQ(ours.acquire("k", "bob").verdict, Verdict::busy);
   const auto reply =
-      ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h});
+      ours.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
   other->run("ROLLBACK");
   EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+}
+
+// It decides about leases too, and each batch of ours writes there.
+TEST_F(ShedLockLayout, doctor_examines_their_table_as_our_own) {
+  const std::string named = "?layout=shedlock&table=" + schema_ + ".shedlock";
+  const std::string role = "r_" + random_hex(16), theirs = role + "_x";
+  shared_postgres().execute("CREATE ROLE " + role + " LOGIN PASSWORD 'p'; CREATE ROLE " + theirs);
+  psql()->run("GRANT ALL ON SCHEMA " + schema_ + " TO " + role + ", " + theirs +
+              "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role +
+              "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role +
+              "; CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'");
+  const std::string url = shared_postgres().url(role, "postgres", "p") + named;
+  const auto diagnosed = [&] { return try_store(url).value()->admin()->diagnose(soon()).value(); };
+  const auto expect_told = [&](const std::string& change, const std::string& topic, const std::string& what) {
+    psql()->run(change);
+    const Diagnosis diagnosis = diagnosed();
+    EXPECT_THAT(found(diagnosis), ::testing::Contains(HasSubstr(what))) << change;
+    EXPECT_NE(about(diagnosis, topic), nullptr) << change;
+  };
+  const auto expect_calm = [&](const std::string& change) {
+    psql()->run(change);
+    EXPECT_THAT(topics_of(diagnosed().findings), ::testing::ElementsAre("warning postgres.layout")) << change;
+  };
+  expect_calm("SELECT 1");
+  expect_told("ALTER TABLE shedlock OWNER TO " + theirs, "postgres.owner", "shedlock belongs to " + theirs);
+  expect_calm("ALTER TABLE shedlock OWNER TO postgres");
+  expect_told("CREATE TRIGGER spy BEFORE UPDATE ON shedlock FOR EACH ROW EXECUTE FUNCTION f()",
+              "postgres.triggers", "spy on shedlock");
+  expect_calm("DROP TRIGGER spy ON shedlock");
+  expect_told("CREATE RULE odd AS ON DELETE TO shedlock DO ALSO NOTHING", "postgres.triggers",
+              "odd on shedlock");
+  expect_calm("DROP RULE odd ON shedlock");
+  expect_told("ALTER TABLE shedlock ENABLE ROW LEVEL SECURITY", "postgres.row-security", "shedlock");
+  expect_calm("ALTER TABLE shedlock DISABLE ROW LEVEL SECURITY");
+  expect_told("ALTER TABLE shedlock SET UNLOGGED", "postgres.unlogged", "shedlock");
+  expect_calm("ALTER TABLE shedlock SET LOGGED");
+  expect_told(
+      "ALTER TABLE shedlock OWNER TO " + theirs + "; ALTER TABLE shedlock_holdfast_locks RENAME TO gone",
+      "postgres.owner", "shedlock belongs to " + theirs);  // also before init has made ours
+  expect_calm("ALTER TABLE shedlock OWNER TO postgres; ALTER TABLE gone RENAME TO shedlock_holdfast_locks");
+  expect_told("ALTER TABLE shedlock RENAME TO other; CREATE VIEW shedlock AS SELECT * FROM other",
+              "postgres.columns",
+              "a view or another object has the name of a table that Holdfast needs: shedlock");
+  shared_postgres().execute("DROP OWNED BY " + theirs + ", " + role + "; DROP ROLE " + theirs + ", " + role);
 }
 
 }  // namespace

@@ -10,16 +10,15 @@
 #include "base/random.h"
 #include "holdfast/client.h"
 #include "holdfast/spi/store.h"
-#include "stores/postgres/libpq.h"
+#include "stores/postgres/driver.h"
 #include "tests/support/await.h"
+#include "tests/support/caller.h"
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 
 using namespace std::chrono_literals;
-
-inline Instant soon() { return BootClock::now() + 10s; }
 
 // A plain connection of another program: each statement is a transaction of its own unless it says BEGIN.
 class Psql {
@@ -67,43 +66,11 @@ class Psql {
   postgres::OwnedConnection connection_;
 };
 
-// One client of ours, with one connection.
-class Ours {
- public:
-  explicit Ours(const std::string& url)
-      : store_(try_store(url).value()), connection_(store_->connect(soon()).value()) {}
-
-  Result<Reply> ask(const Request& request, Instant until = soon()) {
-    Reply reply;
-    if (auto status = connection_->apply({&request, 1}, {&reply, 1}, until); !status)
-      return std::move(status).error();
-    return reply;
-  }
-  Reply acquire(std::string_view key, std::string_view owner, Ttl ttl = 1h, Millis place = 0ms) {
-    return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place}).value();
-  }
-  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Ttl ttl = 1h) {
-    return ask({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl}).value();
-  }
-  Reply release(std::string_view key, std::string_view owner, Token token = no_token) {
-    return ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .token = token}).value();
-  }
-  StoreConnection& connection() { return *connection_; }
-  Store& store() { return *store_; }
-  int backend(Psql& psql) {
-    // The one that asked last, and is not the asker.
-    return std::stoi(
-        psql.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND pid <> "
-                   "pg_backend_pid() ORDER BY query_start DESC LIMIT 1"));
-  }
-
- private:
-  const std::shared_ptr<Store> store_;
-  const std::unique_ptr<StoreConnection> connection_;
-};
-
-inline void make_tables(const std::string& url) {
-  (void)try_store(url).value()->admin()->init(soon()).value();
+// The server process of the client of ours that asked last.
+inline int backend(Psql& psql) {
+  return std::stoi(
+      psql.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND pid <> "
+                 "pg_backend_pid() ORDER BY query_start DESC LIMIT 1"));
 }
 
 // A schema of its own in the server that the tests share.

@@ -40,7 +40,7 @@ TEST_F(Tls, the_right_certificate_is_accepted) {
   const auto reached = reach(strict(server));
   ASSERT_TRUE(reached) << reached.error().detail;
   make_tables(strict(server));
-  Ours ours(strict(server));
+  Caller ours(strict(server));
   EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   EXPECT_EQ(server.execute("SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE "
                            "application_name = 'holdfast'"),

@@ -36,8 +36,8 @@ class WakeUp : public PostgresTest {
 
   // Somebody takes a place while `release`, which has read that nobody waits, stands at the gate.
   void expect_rung_by(const std::string& key, const std::function<void()>& release) {
-    Ours bob(url());
-    const auto listener = bob.connection().listener();
+    Caller bob(url());
+    const auto listener = bob.listener();
     close_gate();
     std::jthread releasing(release);
     await_somebody_at_gate();
@@ -58,7 +58,7 @@ class WakeUp : public PostgresTest {
 };
 
 TEST_F(WakeUp, a_client_that_takes_a_place_sees_a_release_that_is_being_committed) {
-  Ours ann(url()), bob(url());
+  Caller ann(url()), bob(url());
   ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
   const auto releasing = psql();
   releasing->run("BEGIN");
@@ -80,7 +80,7 @@ TEST_F(WakeUp, a_client_that_takes_a_place_sees_a_release_that_is_being_committe
 
 // Longer than anybody waits for a locked row: the waiter polls again soon, and not when the lease ends.
 TEST_F(WakeUp, after_a_release_whose_commit_takes_long_a_waiter_polls_again_soon) {
-  Ours ann(url());
+  Caller ann(url());
   Client bob = open(url(), {.place = 1h});
   ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
   const auto releasing = psql();
@@ -99,13 +99,13 @@ TEST_F(WakeUp, after_a_release_whose_commit_takes_long_a_waiter_polls_again_soon
 }
 
 TEST_F(WakeUp, a_release_that_began_before_somebody_took_a_place_notifies) {
-  Ours ann(slow_url());
+  Caller ann(slow_url());
   const Reply mine = ann.acquire("k", "ann");
   expect_rung_by("k", [&] { EXPECT_EQ(ann.release("k", "ann", mine.token).verdict, Verdict::released); });
 }
 
 TEST_F(WakeUp, so_does_one_of_many) {
-  Ours ann(slow_url());
+  Caller ann(slow_url());
   ann.acquire("k", "ann");
   ann.acquire("l", "ann");
   expect_rung_by("k", [&] {
@@ -119,14 +119,14 @@ TEST_F(WakeUp, so_does_one_of_many) {
 }
 
 TEST_F(WakeUp, a_break_that_began_before_somebody_took_a_place_notifies) {
-  Ours ann(slow_url());
+  Caller ann(slow_url());
   const Token token = ann.acquire("k", "ann").token;
   expect_rung_by("k", [&] {
     const Request request{.verb = Verb::evict, .key = {"k"}, .owner = {"olga"}, .token = token};
-    auto broken = ann.ask(request);
+    auto broken = ann.try_ask(request);
     // On a loaded machine the gate may open after the time of a call; a client asks again.
     const bool first = broken.has_value();
-    if (!first && broken.error().retryable()) broken = ann.ask(request);
+    if (!first && broken.error().retryable()) broken = ann.try_ask(request);
     ASSERT_TRUE(broken) << broken.error().detail;
     EXPECT_TRUE(broken->verdict == Verdict::released || (!first && broken->verdict == Verdict::lost));
   });
@@ -141,8 +141,8 @@ TEST_F(WakeUp, a_job_that_began_to_end_before_somebody_took_a_place_notifies) {
 
 // The other way round: the client that takes the place has locked the row first.
 TEST_F(WakeUp, a_release_that_waited_for_a_client_that_took_a_place_notifies) {
-  Ours ann(url()), bob(url());
-  const auto listener = bob.connection().listener();
+  Caller ann(url()), bob(url());
+  const auto listener = bob.listener();
   for (const char* key : {"k", "l"}) ASSERT_EQ(ann.acquire(key, "ann").verdict, Verdict::granted);
   const auto placing = psql();
   placing->run(

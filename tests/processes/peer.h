@@ -9,6 +9,7 @@
 #include "client/connection.h"
 #include "holdfast/client.h"
 #include "holdfast/spi/store.h"
+#include "tests/support/await.h"
 
 namespace holdfast::test {
 
@@ -25,8 +26,7 @@ class Peer {
   const std::string& client() const { return store_->client(); }
   int proof_of_life() const { return store_->proof_of_life(); }
 
-  Result<Reply> ask(const Request& request) { return ask(request, soon()); }
-  Result<Reply> ask(const Request& request, Instant until) {
+  Result<Reply> ask(const Request& request, Instant until = soon()) {
     Reply reply;
     const Status status = connection_.apply({&request, 1}, {&reply, 1}, until);
     if (!status) return status.error();
@@ -34,8 +34,6 @@ class Peer {
   }
 
  private:
-  static Instant soon() { return BootClock::now() + std::chrono::seconds(20); }
-
   const std::shared_ptr<Store> store_;
   Connection connection_;
   const std::string name_;

@@ -3,8 +3,9 @@
 #include <thread>
 
 #include "tests/redis/documented_acl.h"
-#include "tests/redis/worker.h"
+#include "tests/redis/suite.h"
 #include "tests/support/together.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -47,6 +48,10 @@ TEST_F(AclOfRedis, what_is_documented_is_enough_for_everything) {
   EXPECT_EQ(redis({"ZADD", "holdfast:kept:locks:", "1", "gone"}), "1");
   brief.acquire("new", "bob");  // sweeps
   EXPECT_EQ(redis({"ZSCORE", "holdfast:kept:locks:", "gone"}), "(nil)");
+  redis({"DEL", "holdfast:held:locks:"});
+  EXPECT_TRUE(by_hand.try_plan());
+  EXPECT_TRUE(by_hand.try_init());
+  EXPECT_EQ(redis({"EXISTS", "holdfast:held:locks:"}), "1");
   EXPECT_TRUE(by_hand.try_purge({.free_for = 0ms, .log_older_than = 0ms}));
   EXPECT_TRUE(by_hand.try_examine());
 }
@@ -63,7 +68,7 @@ TEST_F(AclOfRedis, what_is_documented_is_enough_for_jobs) {
       worker.claim("w2");
       return worker.list({.key = layout}).at(0).parked;
     }));
-    EXPECT_TRUE(worker.try_renew(first).value());
+    EXPECT_TRUE(worker.renew(first.job.id, "w1", 2h));
     worker.finish(first);
     const Claimed second = worker.claim("w2", 1ms);
     EXPECT_EQ(second.what, Got::running);

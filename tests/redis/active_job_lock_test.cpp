@@ -138,7 +138,7 @@ TEST_F(BesideActiveJobLock, a_contender_of_its_that_loses_and_writes_over_ours_t
   ASSERT_FALSE(ruby_.contend(30));
   ASSERT_EQ(to_i(ruby_.value()), std::stoll(ruby_.value())) << "nothing of ours is in it";
   EXPECT_EQ(ours_.acquire("lock:Job:1", "bob").owner, "ann");
-  EXPECT_EQ(ours_.list({.prefix = "lock:Job:1", .exact = true}).leases.at(0).owner, "ann");
+  EXPECT_EQ(ours_.row("lock:Job:1").owner, "ann");
   const Reply renewed = ours_.renew("lock:Job:1", "ann", mine.token, 1s);
   EXPECT_EQ(renewed.verdict, Verdict::granted);
   EXPECT_EQ(renewed.token, mine.token);
@@ -225,7 +225,7 @@ TEST_F(BesideActiveJobLock, the_namespace_of_resque_is_a_prefix_or_a_table) {
 TEST_F(BesideActiveJobLock, its_lock_is_shown_without_facts_of_our_earlier_lease) {
   ours_.acquire("lock:Job:1", "ann"), ours_.release("lock:Job:1", "ann");
   ASSERT_TRUE(ruby_.acquire(60));
-  const LeaseRow row = ours_.list({.prefix = "lock:Job:1", .exact = true}).leases.at(0);
+  const LeaseRow row = ours_.row("lock:Job:1");
   EXPECT_EQ(row.owner, stranger);
   EXPECT_EQ(row.token, no_token);
   EXPECT_FALSE(row.since);

@@ -40,9 +40,9 @@ class Scripted {
 std::string bulk(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
-// To CLIENT SETNAME, TIME and INFO, which come together.
+// To CLIENT SETNAME, TIME, INFO and GET holdfast:version, which come together.
 std::string welcome(std::int64_t second) {
-  return "+OK\r\n*2\r\n" + bulk(std::to_string(second)) + bulk("0") + bulk("role:master\r\n");
+  return "+OK\r\n*2\r\n" + bulk(std::to_string(second)) + bulk("0") + bulk("role:master\r\n") + "$-1\r\n";
 }
 std::string verdict(std::int64_t second, const std::string& line) {
   return bulk(std::to_string(second) + "000000 " + line);

@@ -5,7 +5,8 @@
 #include <set>
 
 #include "tests/redis/ruby.h"
-#include "tests/redis/worker.h"
+#include "tests/redis/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -28,9 +29,6 @@ class IndexOfHeldKeys : public RedisTest {
   }
   std::string index() { return redis({"ZRANGE", "holdfast:held", "0", "-1"}); }
   std::vector<LeaseRow> shown() { return caller_.list({.free = false}).leases; }
-  Reply evict(std::string_view key, Token token) {
-    return caller_.ask({.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = token, .note = "why"});
-  }
   void give_up(Caller& waiter, std::string_view key, std::string_view owner) {
     waiter.ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .place = 1h});
   }
@@ -63,7 +61,7 @@ TEST_F(IndexOfHeldKeys, has_a_key_from_its_grant_to_its_end_whoever_ends_it) {
     EXPECT_EQ(index(), "k");
     caller_.release("k", "ann");
     EXPECT_EQ(index(), "");
-    evict("k", caller_.acquire("k", "ann", ttl).token);
+    caller_.evict("k", caller_.acquire("k", "ann", ttl).token);
     EXPECT_EQ(index(), "");
   }
   EXPECT_EQ(caller_.list({.free = true}).leases.size(), 1u) << "it is known still";
@@ -123,7 +121,7 @@ TEST_F(IndexOfHeldKeys, keeps_a_released_key_as_long_as_somebody_waits_for_it) {
 TEST_F(IndexOfHeldKeys, has_the_key_of_a_waiter_that_was_served) {
   const Token token = caller_.acquire("k", "ann").token;
   other_.acquire("k", "bob", 1h, 1h);
-  evict("k", token);
+  caller_.evict("k", token);
   EXPECT_EQ(index(), "k");
   EXPECT_EQ(other_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
   EXPECT_EQ(index(), "k");
@@ -258,10 +256,7 @@ TEST_F(IndexOfHeldKeys, is_what_a_look_at_all_known_keys_would_have_found) {
         case 5:
           callers[who].ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .place = place});
           break;
-        case 6:
-          callers[who].ask(
-              {.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = last[key], .note = "x"});
-          break;
+        case 6: callers[who].evict(key, last[key]); break;
         default: (void)callers[who].store().admin()->purge({.free_for = place}, soon()).value();
       }
       std::set<std::string> found, expected;

@@ -6,7 +6,8 @@
 #include <set>
 #include <thread>
 
-#include "tests/redis/worker.h"
+#include "tests/redis/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {

@@ -4,7 +4,8 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/redis/worker.h"
+#include "tests/redis/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -102,7 +103,7 @@ TEST_F(JobsOfRedis, a_slot_counts_only_if_its_job_says_so_too) {
 }
 
 TEST_F(JobsOfRedis, a_name_of_ours_is_no_lock) {
-  const auto told = worker_.try_enqueue("holdfast:index");
+  const auto told = worker_.engine().enqueue(job_of("holdfast:index"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::refused);
   EXPECT_TRUE(mentions(told.error().detail, "holdfast:index")) << told.error().detail;
@@ -297,7 +298,7 @@ TEST_F(JobsOfRedis, a_server_that_has_lost_the_scripts_gets_them_again) {
   const Claimed claimed = worker_.claim("w");
   EXPECT_EQ(claimed.what, Got::running);
   redis({"SCRIPT", "FLUSH"});
-  EXPECT_TRUE(worker_.try_renew(claimed).value());
+  EXPECT_TRUE(worker_.renew(claimed.job.id, "w"));
   redis({"SCRIPT", "FLUSH"});
   EXPECT_TRUE(worker_.finish(claimed).released);
 }
@@ -306,7 +307,7 @@ TEST_F(JobsOfRedis, a_server_that_has_lost_everything_reports_no_job_as_finished
   worker_.loner("k");
   const Claimed claimed = worker_.claim("w");
   redis({"FLUSHALL"});
-  EXPECT_FALSE(worker_.try_renew(claimed).value());
+  EXPECT_FALSE(worker_.renew(claimed.job.id, "w"));
   const Finished finished = worker_.finish(claimed);
   EXPECT_FALSE(finished.finished);
   EXPECT_FALSE(finished.released);
@@ -325,7 +326,7 @@ TEST_F(JobsOfRedis, a_server_that_was_killed_is_unavailable_and_then_knows_its_j
   const auto nobody = worker_.try_claim("w2");
   ASSERT_FALSE(nobody);
   EXPECT_NE(nobody.error().code, Errc::refused);
-  EXPECT_FALSE(worker_.try_finish(claimed));
+  EXPECT_FALSE(worker_.engine().finish(done(claimed), soon()));
   server_.start();
   EXPECT_EQ(worker_.loner("k").what, EnqueueOutcome::duplicate);
   EXPECT_TRUE(worker_.finish(claimed).finished);
@@ -335,13 +336,13 @@ TEST_F(JobsOfRedis, full_memory_takes_no_new_job_and_still_finishes_those_that_r
   worker_.loner("k"), worker_.loner("l");
   const Claimed claimed = worker_.claim("w");
   redis({"CONFIG", "SET", "maxmemory", "1"});
-  const auto refused = worker_.try_enqueue("m");
+  const auto refused = worker_.engine().enqueue(job_of("m"), soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::unavailable) << refused.error().detail;
   const auto unclaimed = worker_.try_claim("w2");
   ASSERT_FALSE(unclaimed);
   EXPECT_EQ(unclaimed.error().code, Errc::unavailable) << unclaimed.error().detail;
-  EXPECT_TRUE(worker_.try_renew(claimed).value());
+  EXPECT_TRUE(worker_.renew(claimed.job.id, "w"));
   EXPECT_TRUE(worker_.finish(claimed).released);
   redis({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_EQ(worker_.list({}).size(), 2u);
@@ -352,11 +353,11 @@ TEST_F(JobsOfRedis, a_right_that_is_missing_before_anything_is_written_refuses_a
   redis({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all"});
   Worker app("redis://app:secret@127.0.0.1:" + std::to_string(server_.port()));
   redis({"ACL", "SETUSER", "app", "-incr"});
-  auto told = app.try_enqueue("k");
+  auto told = app.engine().enqueue(job_of("k"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::refused) << told.error().detail;
   redis({"ACL", "SETUSER", "app", "+incr", "-hset"});
-  told = app.try_enqueue("k");
+  told = app.engine().enqueue(job_of("k"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::in_doubt) << told.error().detail;
   worker_.enqueue("k", {.in = 1ms});

@@ -18,7 +18,7 @@ class ListenerOfRedis : public RedisTest {
   std::string channel() { return "holdfast:bell:" + waiter_.store().client(); }
 
   Caller owner_{server_.url()}, waiter_{server_.url()};
-  std::unique_ptr<StoreListener> listener_ = waiter_.connection().listener();
+  std::unique_ptr<StoreListener> listener_ = waiter_.listener();
 };
 
 TEST_F(ListenerOfRedis, says_which_key) {
@@ -40,7 +40,7 @@ TEST_F(ListenerOfRedis, says_which_key) {
 
 TEST_F(ListenerOfRedis, says_the_key_without_its_prefix) {
   Caller owner(server_.url() + "?prefix=p:"), waiter(server_.url() + "?prefix=p:");
-  listener_ = waiter.connection().listener();
+  listener_ = waiter.listener();
   owner.acquire("k", "ann");
   waiter.acquire("k", "bob", 1h, 1h);
   owner.release("k", "ann");
@@ -73,7 +73,7 @@ TEST_F(ListenerOfRedis, tries_again_while_the_server_is_away) {
 TEST_F(ListenerOfRedis, notices_a_connection_that_was_forgotten_and_subscribes_again) {
   Relay relay({server_.port()});
   Caller waiter("redis://127.0.0.1:" + std::to_string(relay.port()));
-  listener_ = waiter.connection().listener();
+  listener_ = waiter.listener();
   const std::string subscribed = "holdfast:bell:" + waiter.store().client();
   relay.forget_connections();
   std::vector<std::string> keys{"not asked yet"};

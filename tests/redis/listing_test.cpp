@@ -51,12 +51,8 @@ TEST_F(ListingOfRedis, leaves_out_what_has_run_out_and_goes_on_behind_it) {
 
 TEST_F(ListingOfRedis, the_log_is_read_in_pages_and_kept_short) {
   for (int i = 0; i < 500; ++i) {
-    const Token token = caller_.acquire(i % 100 == 0 ? "seldom" : "often", "ann").token;
-    caller_.ask({.verb = Verb::evict,
-                 .key = {i % 100 == 0 ? "seldom" : "often"},
-                 .owner = {"op"},
-                 .token = token,
-                 .note = "why"});
+    const char* const key = i % 100 == 0 ? "seldom" : "often";
+    caller_.evict(key, caller_.acquire(key, "ann").token);
   }
   const auto log = [&](Query q) {
     q.what = Query::What::log;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs beside Ruby processes with active_job_lock: each side sees what the other has queued and what runs.
 #include "tests/redis/ruby.h"
-#include "tests/redis/worker.h"
+#include "tests/redis/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -91,6 +92,14 @@ TEST_F(LonerMarker, it_goes_when_the_job_is_dropped_cancelled_or_removed) {
     EXPECT_TRUE(worker_.change(id, what));
     EXPECT_EQ(ruby_.marker(), "(nil)");
   }
+}
+
+TEST_F(LonerMarker, it_goes_when_the_job_dies_because_its_unique_is_damaged) {
+  worker_.loner("lock:Job:1");
+  redis({"HSET", "holdfast:jobs:job:1", "unique", "often"});
+  EXPECT_EQ(worker_.claim("w").what, Got::nothing);
+  EXPECT_EQ(worker_.row(JobId{1}).state, JobState::dead);
+  EXPECT_EQ(ruby_.marker(), "(nil)");
 }
 
 TEST_F(LonerMarker, one_that_is_to_be_tried_again_is_marked_again) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data of other programs under the key of a lease, and leases that look like such data.
+#include "core/table_version.h"
 #include "tests/redis/documented_acl.h"
-#include "tests/redis/worker.h"
+#include "tests/redis/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -34,6 +36,20 @@ TEST_F(OtherDataOfRedis, a_string_without_an_expiry_and_a_holder_is_no_lease) {
   EXPECT_EQ(redis({"GET", "nightly"}), "app data");
   Caller apart(server_.url() + "?prefix=locks:");
   EXPECT_EQ(apart.acquire("nightly", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(OtherDataOfRedis, of_a_newer_holdfast_is_refused_and_not_changed) {
+  redis({"SET", "holdfast:version", std::to_string(core::table_version)});
+  EXPECT_EQ(Caller(server_.url()).acquire("k", "ann").verdict, Verdict::granted);
+  redis({"SET", "holdfast:version", std::to_string(core::table_version + 1)});
+  const auto store = try_store(server_.url()).value();
+  const auto connected = store->connect(soon());
+  ASSERT_FALSE(connected);
+  EXPECT_EQ(connected.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(connected.error().detail, "the key holdfast:version was written by a newer Holdfast"))
+      << connected.error().detail;
+  EXPECT_EQ(store->jobs(soon()).error().code, Errc::refused);
+  EXPECT_EQ(Caller(server_.url() + "?prefix=other:").acquire("k", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(OtherDataOfRedis, among_others_it_is_refused_as_well_and_harms_no_other) {
@@ -183,12 +199,12 @@ TEST_F(OtherDataOfRedis, beside_the_lock_of_a_job_or_in_its_place_harms_no_other
   ASSERT_EQ(b.job.key, "b");
   ASSERT_EQ(c.job.key, "c");
   redis({"SET", "holdfast:jobs:job:" + std::to_string(to_number(b.job.id)), "x"});
-  const ClaimRef both[] = {{b.job.id, {b.job.owner}}, {c.job.id, {c.job.owner}}};
-  bool held[2] = {true, false};
-  const Status renewed = worker.engine().renew(both, held, 2h, soon());
+  const ClaimRef both[] = {{b.job.id, {b.job.owner}, 2h}, {c.job.id, {c.job.owner}, 2h}};
+  ClaimReply replies[2] = {{.held = true}, {}};
+  const Status renewed = worker.engine().renew(both, replies, soon());
   ASSERT_TRUE(renewed) << renewed.error().detail;
-  EXPECT_FALSE(held[0]);
-  EXPECT_TRUE(held[1]);
+  EXPECT_FALSE(replies[0].held);
+  EXPECT_TRUE(replies[1].held);
   const auto listed = worker.engine().list({}, soon());
   ASSERT_TRUE(listed) << listed.error().detail;
   EXPECT_EQ(listed->size(), 3u);

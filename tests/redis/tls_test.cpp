@@ -48,7 +48,7 @@ TEST_F(TlsOfRedis, a_large_batch_and_a_long_answer_pass) {
 TEST_F(TlsOfRedis, waiters_are_notified) {
   const RedisServer server({.tls = certificates_.right()});
   Caller owner(trusting(server)), waiter(trusting(server));
-  const auto listener = waiter.connection().listener();
+  const auto listener = waiter.listener();
   owner.acquire("k", "ann");
   waiter.acquire("k", "bob", 1h, 1h);
   owner.release("k", "ann");

@@ -120,9 +120,7 @@ TEST_F(Tokens, facts_of_a_lease_without_end_stay_until_it_ends) {
   caller_.renew("k", "ann", no_token, never);
   EXPECT_EQ(redis({"TTL", facts}), "-1");
   const Token token = caller_.renew("k", "ann").token;
-  EXPECT_EQ(caller_.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = token, .note = "why"})
-                .verdict,
-            Verdict::released);
+  EXPECT_EQ(caller_.evict("k", token).verdict, Verdict::released);
   EXPECT_GT(std::stoll(redis({"TTL", facts})), 86'000);
 }
 

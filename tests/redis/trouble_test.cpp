@@ -121,10 +121,7 @@ TEST_F(TroubleOfRedis, full_memory_grants_nothing_and_still_renews_and_releases)
   }
   EXPECT_EQ(redis({"EXISTS", "new", "holdfast:facts:{new}"}), "0") << "nothing was written";
   EXPECT_EQ(caller_.renew("k", "ann", mine.token, 1h).verdict, Verdict::granted);
-  EXPECT_EQ(
-      caller_.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = mine.token, .note = "why"})
-          .verdict,
-      Verdict::released);
+  EXPECT_EQ(caller_.evict("k", mine.token).verdict, Verdict::released);
   redis({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_EQ(caller_.acquire("new", "bob").verdict, Verdict::granted) << "on the same connection";
 }

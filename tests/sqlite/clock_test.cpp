@@ -18,7 +18,7 @@ class Clocks : public SqliteTest {
             .boottime = [this] { return boottime_; },
             .walltime = [this] { return walltime_; }};
   }
-  Caller caller() { return Caller(sqlite::store({.path = path_}, machine()).value()); }
+  SqliteCaller caller() { return SqliteCaller(sqlite::store({.path = path_}, machine()).value()); }
 
   std::string boot_id_ = "one boot";
   std::uint64_t time_namespace_ = 7;
@@ -26,7 +26,7 @@ class Clocks : public SqliteTest {
 };
 
 TEST_F(Clocks, a_lease_lives_until_exactly_its_ttl) {
-  Caller a = caller(), b = caller();
+  SqliteCaller a = caller(), b = caller();
   ASSERT_EQ(a.acquire("k", 1s).remaining, 1s);
   boottime_ += 1s;  // its end is the last moment of it
   const Reply busy = b.acquire("k");
@@ -37,7 +37,7 @@ TEST_F(Clocks, a_lease_lives_until_exactly_its_ttl) {
 }
 
 TEST_F(Clocks, the_wall_clock_does_not_change_expiry) {
-  Caller a = caller(), b = caller();
+  SqliteCaller a = caller(), b = caller();
   ASSERT_TRUE(a.acquire("k", 10s).verdict == Verdict::granted);
   walltime_ += std::chrono::hours(24 * 365);
   EXPECT_EQ(b.acquire("k").remaining, 10s);
@@ -47,7 +47,7 @@ TEST_F(Clocks, the_wall_clock_does_not_change_expiry) {
 }
 
 TEST_F(Clocks, a_token_is_the_wall_clock_and_rises_when_that_goes_back) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   const Token first = a.acquire("k").token;
   EXPECT_EQ(to_number(first), static_cast<std::uint64_t>(walltime_.count()));
   a.release("k");
@@ -62,9 +62,9 @@ TEST_F(Clocks, a_token_is_the_wall_clock_and_rises_when_that_goes_back) {
 TEST_F(Clocks, a_reboot_frees_all_and_tokens_still_rise) {
   Token before{};
   {
-    Caller a = caller(), b = caller();
+    SqliteCaller a = caller(), b = caller();
     before = a.acquire("k", never).token;
-    a.acquire_as("alice", "named", never);
+    a.acquire("named", "alice", never);
     ASSERT_TRUE(b.queues("k"));
     // a power cut: the client is gone, but its FIFO is still there
     std::filesystem::create_directories(path_ + ".d");
@@ -73,7 +73,7 @@ TEST_F(Clocks, a_reboot_frees_all_and_tokens_still_rise) {
   boot_id_ = "another boot";
   boottime_ = 5s;
   walltime_ -= 1h;  // and the battery of the clock was empty
-  Caller a = caller();
+  SqliteCaller a = caller();
   for (const LeaseRow& row : a.leases()) {
     EXPECT_EQ(row.remaining, 0ms) << row.key;
     EXPECT_EQ(row.owner, "") << row.key;
@@ -88,13 +88,15 @@ TEST_F(Clocks, a_reboot_frees_all_and_tokens_still_rise) {
 }
 
 TEST_F(Clocks, a_file_from_another_host_is_not_mistaken_for_ours) {
-  caller().acquire_as("alice", "k", never);
+  caller().acquire("k", "alice", never);
   boot_id_ = "the other host's";
   EXPECT_TRUE(caller().granted("k"));
 }
 
 TEST_F(Clocks, a_reboot_frees_each_table_of_a_file) {
-  auto jobs = [&] { return Caller(sqlite::store({.path = path_, .table = "jobs"}, machine()).value()); };
+  auto jobs = [&] {
+    return SqliteCaller(sqlite::store({.path = path_, .table = "jobs"}, machine()).value());
+  };
   caller().ask(
       {.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = Millis(never), .detached = true});
   jobs().ask(
@@ -121,7 +123,7 @@ TEST_F(Clocks, another_boot_in_another_time_namespace_is_fine) {
 }
 
 TEST_F(Clocks, extending_without_end_stays_a_number) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   a.acquire("k", 1h);
   const Millis longest = Millis(never) - 1ms;
   for (int i = 0; i < 3000; ++i) {
@@ -135,10 +137,10 @@ TEST_F(Clocks, extending_without_end_stays_a_number) {
 }
 
 TEST_F(Clocks, rows_that_were_free_for_a_day_go_and_their_tokens_still_rise) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   const Token first = a.acquire("old").token;
   a.release("old");
-  a.acquire_as("alice", "held", never);
+  a.acquire("held", "alice", never);
   a.acquire("recent", 48h);
   boottime_ += 23h, walltime_ += 23h;
   a.release("recent");
@@ -154,7 +156,7 @@ TEST_F(Clocks, rows_that_were_free_for_a_day_go_and_their_tokens_still_rise) {
 }
 
 TEST_F(Clocks, a_lease_in_its_last_microsecond_is_not_purged) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   a.acquire("k", 1s);
   boottime_ += 1s, walltime_ += 1s;
   const auto admin = a.store().admin();
@@ -164,7 +166,7 @@ TEST_F(Clocks, a_lease_in_its_last_microsecond_is_not_purged) {
 }
 
 TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   const Token first = a.acquire("k").token;
   a.release("k");
   walltime_ -= 1h;  // a new token from the clock would be smaller
@@ -180,7 +182,7 @@ TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {
 }
 
 TEST_F(Clocks, a_purge_while_the_clock_is_far_ahead_does_not_take_all_tokens_there) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   const Token old = a.acquire("old").token;
   a.release("old");
   boottime_ += 48h, walltime_ += std::chrono::hours(24 * 365 * 12);
@@ -193,7 +195,7 @@ TEST_F(Clocks, a_purge_while_the_clock_is_far_ahead_does_not_take_all_tokens_the
 }
 
 TEST_F(Clocks, a_token_rises_when_the_clock_is_set_back_after_a_purge) {
-  Caller a = caller();
+  SqliteCaller a = caller();
   for (const bool with_a_note : {false, true}) {  // by one statement, and by a decision
     const Token first = a.acquire("k").token;
     a.release("k");

@@ -14,7 +14,7 @@ namespace {
 using Death = SqliteTest;
 
 TEST_F(Death, a_killed_holder_is_taken_over_at_once_and_not_after_its_ttl) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_EQ(here.acquire("k").verdict, Verdict::busy);
@@ -31,7 +31,7 @@ TEST_F(Death, a_killed_holder_is_taken_over_at_once_and_not_after_its_ttl) {
 }
 
 TEST_F(Death, a_killed_holder_with_a_name_of_its_own_is_taken_over_too) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k alice 3600000 0").starts_with("granted"));
   ASSERT_EQ(here.acquire("k").owner, "alice");
@@ -40,7 +40,7 @@ TEST_F(Death, a_killed_holder_with_a_name_of_its_own_is_taken_over_too) {
 }
 
 TEST_F(Death, a_lease_of_the_dead_is_listed_as_free) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k alice 3600000 0").starts_with("granted"));
   ASSERT_GT(here.leases().at(0).remaining, 0ms);
@@ -50,7 +50,7 @@ TEST_F(Death, a_lease_of_the_dead_is_listed_as_free) {
 }
 
 TEST_F(Death, a_stopped_holder_keeps_its_lease) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   owner.signal(SIGSTOP);
@@ -59,7 +59,7 @@ TEST_F(Death, a_stopped_holder_keeps_its_lease) {
 }
 
 TEST_F(Death, a_grandchild_with_the_proof_of_life_keeps_the_lease_alive) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   const int grandchild = std::stoi(owner.ask("descend"));
@@ -70,7 +70,7 @@ TEST_F(Death, a_grandchild_with_the_proof_of_life_keeps_the_lease_alive) {
 }
 
 TEST_F(Death, a_detached_lease_outlives_its_process_until_its_ttl) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k @ 3600000 0").starts_with("granted"));
   ASSERT_TRUE(owner.ask("acquire soon @ 50 0").starts_with("granted"));
@@ -81,7 +81,7 @@ TEST_F(Death, a_detached_lease_outlives_its_process_until_its_ttl) {
 }
 
 TEST_F(Death, of_two_processes_with_one_name_the_death_of_one_proves_nothing) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   ASSERT_TRUE(granted.starts_with("granted"));
@@ -92,7 +92,7 @@ TEST_F(Death, of_two_processes_with_one_name_the_death_of_one_proves_nothing) {
 }
 
 TEST_F(Death, of_two_processes_with_one_name_the_death_of_the_later_proves_nothing_either) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   ASSERT_EQ(other.ask("acquire k alice 3600000 0"), granted);
@@ -102,7 +102,7 @@ TEST_F(Death, of_two_processes_with_one_name_the_death_of_the_later_proves_nothi
 }
 
 TEST_F(Death, a_name_that_is_taken_up_again_after_a_death_dies_with_its_new_process) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   one.kill();
@@ -113,7 +113,7 @@ TEST_F(Death, a_name_that_is_taken_up_again_after_a_death_dies_with_its_new_proc
 }
 
 TEST_F(Death, a_renewal_by_name_keeps_the_lease_of_a_process_that_died) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   one.kill();
@@ -122,7 +122,7 @@ TEST_F(Death, a_renewal_by_name_keeps_the_lease_of_a_process_that_died) {
 }
 
 TEST_F(Death, a_dead_waiter_does_not_block_the_queue) {
-  Caller here(path_), next(path_);
+  SqliteCaller here(path_), next(path_);
   PeerProcess waiter(url_);
   ASSERT_TRUE(here.granted("k"));
   ASSERT_TRUE(waiter.ask("acquire k - 3600000 3600000").starts_with("busy"));
@@ -134,7 +134,7 @@ TEST_F(Death, a_dead_waiter_does_not_block_the_queue) {
 }
 
 TEST_F(Death, a_client_that_finds_the_first_waiter_dead_notifies_the_next) {
-  Caller here(path_), next(path_), passer_by(path_);
+  SqliteCaller here(path_), next(path_), passer_by(path_);
   PeerProcess waiter(url_);
   ASSERT_TRUE(here.granted("k"));
   ASSERT_TRUE(waiter.ask("acquire k - 3600000 3600000").starts_with("busy"));
@@ -148,7 +148,7 @@ TEST_F(Death, a_client_that_finds_the_first_waiter_dead_notifies_the_next) {
 }
 
 TEST_F(Death, a_waiter_is_notified_that_the_holder_was_killed) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_TRUE(here.queues("k"));
@@ -161,7 +161,7 @@ TEST_F(Death, a_waiter_is_notified_that_the_holder_was_killed) {
 }
 
 TEST_F(Death, a_waiter_behind_a_stopped_one_is_notified_when_that_one_dies) {
-  Caller here(path_), owner(path_);
+  SqliteCaller here(path_), owner(path_);
   PeerProcess first(url_);
   ASSERT_TRUE(owner.granted("k"));
   ASSERT_TRUE(first.ask("acquire k - 3600000 3600000").starts_with("busy"));
@@ -177,34 +177,34 @@ TEST_F(Death, a_waiter_behind_a_stopped_one_is_notified_when_that_one_dies) {
 TEST_F(Death, a_client_that_ends_in_good_order_leaves_nothing_behind) {
   const std::string fifos = path_ + ".d";
   {
-    Caller here(path_);
+    SqliteCaller here(path_);
     ASSERT_EQ(std::distance(std::filesystem::directory_iterator(fifos), {}), 1);
     ASSERT_TRUE(here.granted("k"));
-    ASSERT_EQ(here.acquire_as("alice", "l").verdict, Verdict::granted);
+    ASSERT_EQ(here.acquire("l", "alice").verdict, Verdict::granted);
     here.release("k");
-    here.ask({.verb = Verb::release, .key = {"l"}, .owner = {"alice"}});
+    here.release("l", "alice");
   }
   EXPECT_TRUE(std::filesystem::is_empty(fifos));
 }
 
 TEST_F(Death, a_client_that_goes_without_releasing_is_dead) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   {
-    Caller owner(path_);
+    SqliteCaller owner(path_);
     ASSERT_TRUE(owner.granted("k"));
   }
   EXPECT_TRUE(here.granted("k"));
 }
 
 TEST_F(Death, the_proof_of_life_is_a_descriptor_that_an_exec_closes) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   const Fd proof(here.store().proof_of_life());
   ASSERT_TRUE(proof);
   EXPECT_EQ(fcntl(proof.get(), F_GETFD), FD_CLOEXEC);
 }
 
 TEST_F(Death, dead_fifos_go_when_the_tables_are_swept_but_not_before_their_leases) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   PeerProcess idle(url_), owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   idle.kill();

@@ -25,7 +25,7 @@ std::string opened_with(unsigned long most, const std::string& path) {
 }
 
 TEST_F(Descriptors, too_few_are_reported_and_nothing_is_left) {
-  { Caller here(path_); }
+  { SqliteCaller here(path_); }
   fs::remove_all(path_ + ".d");
   int failures = 0;
   // One more each time: each step of opening fails once.
@@ -39,7 +39,7 @@ TEST_F(Descriptors, too_few_are_reported_and_nothing_is_left) {
     ASSERT_LT(most, 100u);
   }
   EXPECT_GT(failures, 3);
-  EXPECT_TRUE(Caller(path_).granted("k"));
+  EXPECT_TRUE(SqliteCaller(path_).granted("k"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class DiagnosisOfSqlite : public SqliteTest {
 };
 
 TEST_F(DiagnosisOfSqlite, a_file_in_use_on_a_disk_is_class_b_with_notes_only) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   ASSERT_TRUE(here.granted("k"));
   const Diagnosis diagnosis = diagnose(path_, on(a_disk));
   EXPECT_EQ(diagnosis.grade, Grade::B);
@@ -153,7 +153,7 @@ TEST_F(DiagnosisOfSqlite, a_disk_that_is_full_is_a_danger_and_one_that_nearly_is
     const std::string folder = scratch_.path() + "/small", path = folder + "/leases.db";
     fs::create_directory(folder);
     mount_memory(folder, "size=8m,mode=700");
-    if (!Caller(path).granted("k")) return "not granted";
+    if (!SqliteCaller(path).granted("k")) return "not granted";
     if (severity_of(diagnose(path), "sqlite.room") != "warning C") return "8 MB are not said to be little";
     std::ofstream(folder + "/rubbish") << std::string(9 << 20, 'x');
     if (severity_of(diagnose(path), "sqlite.room") != "danger D") return "not said to be full";
@@ -166,7 +166,7 @@ TEST_F(DiagnosisOfSqlite, a_disk_that_is_full_is_a_danger_and_one_that_nearly_is
 }
 
 TEST_F(DiagnosisOfSqlite, what_we_may_not_write_is_a_danger) {
-  ASSERT_TRUE(Caller(path_).granted("k"));
+  ASSERT_TRUE(SqliteCaller(path_).granted("k"));
   const std::string said = apart([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return "no mounts";
     mount_read_only(scratch_.path());
@@ -184,8 +184,8 @@ TEST_F(DiagnosisOfSqlite, what_we_may_not_write_is_a_danger) {
 }
 
 TEST_F(DiagnosisOfSqlite, a_folder_that_we_may_not_write_is_a_danger_only_if_something_is_yet_to_be_made) {
-  const Caller owner(path_);
-  ASSERT_TRUE(Caller(path_).granted("k"));
+  const SqliteCaller owner(path_);
+  ASSERT_TRUE(SqliteCaller(path_).granted("k"));
   const auto seen = [&] {
     return apart([&] {
       become_ordinary();
@@ -207,7 +207,7 @@ TEST_F(DiagnosisOfSqlite, a_folder_that_we_may_not_write_is_a_danger_only_if_som
 }
 
 TEST_F(DiagnosisOfSqlite, a_folder_that_everybody_writes_is_a_danger_unless_it_is_sticky) {
-  ASSERT_TRUE(Caller(path_).granted("k"));
+  ASSERT_TRUE(SqliteCaller(path_).granted("k"));
   ::chmod(scratch_.path().c_str(), 0777);
   EXPECT_EQ(severity_of(diagnose(), "sqlite.open-folder"), "danger D");
   EXPECT_TRUE(words_about(diagnose(), "sqlite.open-folder").ends_with("; chmod o-w " + scratch_.path()));
@@ -219,7 +219,7 @@ TEST_F(DiagnosisOfSqlite, a_folder_that_everybody_writes_is_a_danger_unless_it_i
 
 TEST_F(DiagnosisOfSqlite, a_folder_of_another_user_is_a_danger) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give folders to others";
-  ASSERT_TRUE(Caller(path_).granted("k"));
+  ASSERT_TRUE(SqliteCaller(path_).granted("k"));
   ASSERT_EQ(severity_of(diagnose(path_, on(a_disk)), "sqlite.foreign-folder"), "");
   ASSERT_EQ(::chown(scratch_.path().c_str(), 12001, 12001), 0);
   EXPECT_EQ(severity_of(diagnose(), "sqlite.foreign-folder"), "danger D");
@@ -228,7 +228,7 @@ TEST_F(DiagnosisOfSqlite, a_folder_of_another_user_is_a_danger) {
 }
 
 TEST_F(DiagnosisOfSqlite, a_file_with_two_names_or_of_everybody_or_behind_a_link_is_a_danger) {
-  ASSERT_TRUE(Caller(path_).granted("k"));
+  ASSERT_TRUE(SqliteCaller(path_).granted("k"));
   fs::create_hard_link(path_, scratch_.path() + "/second.db");
   EXPECT_EQ(severity_of(diagnose(), "sqlite.file"), "danger D");
   EXPECT_NE(words_about(diagnose(), "sqlite.file").find("hard links"), std::string::npos);
@@ -247,10 +247,10 @@ TEST_F(DiagnosisOfSqlite, a_file_with_two_names_or_of_everybody_or_behind_a_link
 }
 
 TEST_F(DiagnosisOfSqlite, a_file_that_was_replaced_while_somebody_uses_it_is_a_danger) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   ASSERT_TRUE(here.granted("k"));
   for (const char* const suffix : {"", "-wal", "-shm"}) fs::remove(path_ + suffix);
-  ASSERT_TRUE(Caller(path_).granted("k")) << "two have it now";
+  ASSERT_TRUE(SqliteCaller(path_).granted("k")) << "two have it now";
   const Diagnosis diagnosis = diagnose();
   ASSERT_EQ(severity_of(diagnosis, "sqlite.replaced"), "danger D");
   EXPECT_NE(words_about(diagnosis, "sqlite.replaced").find("pid " + std::to_string(::getpid())),
@@ -259,7 +259,7 @@ TEST_F(DiagnosisOfSqlite, a_file_that_was_replaced_while_somebody_uses_it_is_a_d
 
 TEST_F(DiagnosisOfSqlite, another_time_namespace_is_a_danger_and_another_boot_is_a_note) {
   sqlite::Machine machine = on(a_disk);
-  ASSERT_TRUE(Caller(sqlite::store({.path = path_}, machine).value()).granted("k"));
+  ASSERT_TRUE(SqliteCaller(sqlite::store({.path = path_}, machine).value()).granted("k"));
   machine.time_namespace += 1;
   EXPECT_EQ(severity_of(diagnose(path_, machine), "sqlite.time-namespace"), "danger D");
   machine.boot_id = "another";
@@ -275,7 +275,7 @@ TEST_F(DiagnosisOfSqlite, what_is_not_ours_is_a_danger_and_stays_as_it_is) {
   EXPECT_EQ(bytes_of(path_), "dear diary");
 
   const std::string planted = scratch_.path() + "/planted.db";
-  ASSERT_TRUE(Caller(planted).granted("k"));
+  ASSERT_TRUE(SqliteCaller(planted).granted("k"));
   RawDatabase(planted).ask("CREATE TRIGGER t AFTER UPDATE ON locks BEGIN SELECT 1; END");
   EXPECT_EQ(severity_of(diagnose(planted), "sqlite.contents"), "danger D");
 }

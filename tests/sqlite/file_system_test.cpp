@@ -42,20 +42,20 @@ TEST_F(FileSystems, a_network_file_system_is_refused_and_nothing_is_created) {
 }
 
 TEST_F(FileSystems, an_accepted_file_system_keeps_leases_and_is_class_d) {
-  Caller here(sqlite::store({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
+  SqliteCaller here(sqlite::store({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
   EXPECT_TRUE(here.granted("k"));
-  const Traits traits = here.connection().examine(soon()).value();
+  const Traits traits = here.examine();
   EXPECT_EQ(traits.grade, Grade::D);
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("NFS"), std::string::npos);
-  EXPECT_TRUE(Caller(here.store().in("jobs").value()).granted("k")) << "and so has another table of it";
+  EXPECT_TRUE(SqliteCaller(here.store().in("jobs").value()).granted("k")) << "and so has another table of it";
 }
 
 TEST_F(FileSystems, accepting_the_file_system_does_not_accept_an_open_folder) {
   const auto accepting = [&](std::vector<std::string> topics) {
     return sqlite::store({.path = path_, .accept = std::move(topics)}, on(0x6969)).value();
   };
-  EXPECT_TRUE(Caller(accepting({"sqlite.file-system"})).granted("k"));
+  EXPECT_TRUE(SqliteCaller(accepting({"sqlite.file-system"})).granted("k"));
   fs::permissions(scratch_.path(), fs::perms(0777));
   const auto open = accepting({"sqlite.file-system"})->connect(soon());
   ASSERT_FALSE(open);
@@ -63,7 +63,7 @@ TEST_F(FileSystems, accepting_the_file_system_does_not_accept_an_open_folder) {
   EXPECT_NE(open.error().detail.find("accept=sqlite.open-folder"), std::string::npos) << open.error().detail;
   EXPECT_FALSE(accepting({"sqlite.open-folder"})->connect(soon()));
   const auto both = accepting({"sqlite.file-system", "sqlite.open-folder"});
-  EXPECT_TRUE(Caller(both).granted("k"));
+  EXPECT_TRUE(SqliteCaller(both).granted("k"));
   for (const Finding& finding : both->admin()->diagnose(soon()).value().findings)
     EXPECT_EQ(finding.accepted, finding.severity == Severity::danger) << finding.topic;
   fs::permissions(scratch_.path(), fs::perms(0700));
@@ -90,13 +90,13 @@ TEST_F(FileSystems, memory_and_overlays_are_taken_for_real) {
     fs::create_directory(over);
     mount_memory(base, "size=8m,mode=700");
     if (sqlite::file_system_of(base) != 0x01021994) return "no tmpfs";
-    if (!Caller(base + "/leases.db").granted("k")) return "not granted in memory";
+    if (!SqliteCaller(base + "/leases.db").granted("k")) return "not granted in memory";
     for (const char* const part : {"/low", "/up", "/work"}) fs::create_directory(base + part);
     const std::string options =
         "lowerdir=" + base + "/low,upperdir=" + base + "/up,workdir=" + base + "/work";
     if (::mount("none", over.c_str(), "overlay", 0, options.c_str()) != 0) return "";  // a kernel without
     if (sqlite::file_system_of(over) != 0x794C7630) return "no overlay";
-    return Caller(over + "/leases.db").granted("k") ? "" : "not granted in an overlay";
+    return SqliteCaller(over + "/leases.db").granted("k") ? "" : "not granted in an overlay";
   });
   if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
   EXPECT_EQ(said, "");

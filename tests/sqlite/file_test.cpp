@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 class Files : public SqliteTest {
  protected:
   Error refusal(const std::string& path) {
-    const auto connection = sqlite::store({.path = path}).value()->connect(soon());
+    const auto connection = store_at(path)->connect(soon());
     EXPECT_FALSE(connection);
     return connection ? Error{} : connection.error();
   }
@@ -40,7 +40,7 @@ class Files : public SqliteTest {
 TEST_F(Files, the_folder_is_made_with_its_parents_and_is_ours_alone) {
   const mode_t before = ::umask(022);
   const std::string path = scratch_.path() + "/a/b/leases.db";
-  Caller here(path);
+  SqliteCaller here(path);
   EXPECT_TRUE(here.granted("k"));
   ::umask(before);
   EXPECT_EQ(mode(scratch_.path() + "/a"), 0700u);
@@ -54,7 +54,7 @@ TEST_F(Files, the_folder_is_made_with_its_parents_and_is_ours_alone) {
 TEST_F(Files, every_way_to_a_file_leads_to_the_same_leases) {
   fs::create_directory(scratch_.path() + "/real");
   fs::create_directory_symlink("real", scratch_.path() + "/link");
-  Caller one(scratch_.path() + "/real/leases.db"), other(scratch_.path() + "/link/../link/leases.db");
+  SqliteCaller one(scratch_.path() + "/real/leases.db"), other(scratch_.path() + "/link/../link/leases.db");
   ASSERT_TRUE(one.granted("k"));
   ASSERT_TRUE(other.queues("k"));
   one.release("k");
@@ -66,7 +66,7 @@ TEST_F(Files, a_relative_path_means_the_folder_of_the_moment) {
   fs::current_path(scratch_.path());
   const auto store = sqlite::store({.path = "leases.db"}).value();
   fs::current_path(before);
-  EXPECT_TRUE(Caller(store).granted("k"));
+  EXPECT_TRUE(SqliteCaller(store).granted("k"));
   EXPECT_TRUE(fs::exists(path_));
   EXPECT_EQ(store->name(), "sqlite:" + path_);
 }
@@ -100,14 +100,14 @@ TEST_F(Files, a_foreign_database_in_wal_mode_with_unwritten_pages_is_left_alone)
 }
 
 TEST_F(Files, a_newer_version_is_left_alone) {
-  { Caller here(path_); }
+  { SqliteCaller here(path_); }
   fs::remove_all(path_ + ".d");
   RawDatabase(path_).ask("PRAGMA user_version = 99");  // and closes it, so that the header has it
   expect_refused_untouched("newer Holdfast");
 }
 
 TEST_F(Files, a_version_before_the_first_release_is_left_alone) {
-  { Caller here(path_); }
+  { SqliteCaller here(path_); }
   fs::remove_all(path_ + ".d");
   RawDatabase(path_).ask("PRAGMA user_version = 1");
   expect_refused_untouched("before the first release");
@@ -115,7 +115,7 @@ TEST_F(Files, a_version_before_the_first_release_is_left_alone) {
 
 TEST_F(Files, a_damaged_database_is_refused_and_left_alone) {
   {
-    Caller here(path_);
+    SqliteCaller here(path_);
     for (int i = 0; i < 200; ++i) here.acquire("key " + std::to_string(i));
   }
   fs::remove_all(path_ + ".d");
@@ -128,7 +128,7 @@ TEST_F(Files, a_damaged_database_is_refused_and_left_alone) {
 }
 
 TEST_F(Files, a_database_with_a_planted_trigger_is_refused) {
-  { Caller here(path_); }
+  { SqliteCaller here(path_); }
   RawDatabase(path_).ask("CREATE TRIGGER t AFTER INSERT ON locks BEGIN DELETE FROM holdfast_log; END");
   EXPECT_EQ(refusal(path_).code, Errc::refused);
 }
@@ -140,7 +140,7 @@ TEST_F(Files, what_is_no_regular_file_is_refused) {
                     file = scratch_.path() + "/file.db";
   fs::create_symlink("elsewhere.db", link);
   EXPECT_EQ(refusal(link).code, Errc::refused);
-  { Caller here(file); }
+  { SqliteCaller here(file); }
   fs::create_hard_link(file, second);
   EXPECT_NE(refusal(file).detail.find("hard links"), std::string::npos);
 }
@@ -153,11 +153,11 @@ TEST_F(Files, a_folder_that_cannot_be_made_is_refused) {
 
 TEST_F(Files, an_empty_file_becomes_a_database) {
   write("");
-  EXPECT_TRUE(Caller(path_).granted("k"));
+  EXPECT_TRUE(SqliteCaller(path_).granted("k"));
 }
 
 TEST_F(Files, a_file_that_is_replaced_under_us_is_not_used_any_more) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   ASSERT_TRUE(here.granted("k"));
   fs::remove(path_);
   const auto reply =
@@ -195,13 +195,13 @@ TEST_F(Files, table_names_are_letters_digits_and_underscores) {
 }
 
 TEST_F(Files, two_tables_in_one_file_do_not_see_each_other) {
-  Caller locks(path_);
-  Caller jobs(locks.store().in("jobs").value()), words(locks.store().in("select").value());
+  SqliteCaller locks(path_);
+  SqliteCaller jobs(locks.store().in("jobs").value()), words(locks.store().in("select").value());
   EXPECT_TRUE(locks.granted("k"));
   EXPECT_TRUE(jobs.granted("k"));
   EXPECT_TRUE(words.granted("k"));
   EXPECT_EQ(jobs.leases().size(), 1u);
-  Caller waiter(locks.store().in("jobs").value());
+  SqliteCaller waiter(locks.store().in("jobs").value());
   ASSERT_TRUE(waiter.queues("k"));
   locks.release("k");
   EXPECT_FALSE(waiter.is_rung());
@@ -210,7 +210,7 @@ TEST_F(Files, two_tables_in_one_file_do_not_see_each_other) {
 }
 
 TEST_F(Files, a_table_has_one_queue_however_it_is_spelt) {
-  Caller one(sqlite::store({.path = path_, .table = "Jobs"}).value()),
+  SqliteCaller one(sqlite::store({.path = path_, .table = "Jobs"}).value()),
       other(sqlite::store({.path = path_, .table = "jobs"}).value());
   ASSERT_TRUE(one.granted("k"));
   ASSERT_TRUE(other.queues("k"));
@@ -219,7 +219,7 @@ TEST_F(Files, a_table_has_one_queue_however_it_is_spelt) {
 }
 
 TEST_F(Files, a_name_for_people_has_the_table_if_it_is_not_the_usual_one) {
-  EXPECT_EQ(sqlite::store({.path = path_}).value()->name(), "sqlite:" + path_);
+  EXPECT_EQ(store_at(path_)->name(), "sqlite:" + path_);
   EXPECT_EQ(sqlite::store({.path = path_, .table = "jobs"}).value()->name(),
             "sqlite:" + path_ + "?table=jobs");
 }
@@ -243,14 +243,14 @@ TEST_F(Files, the_default_path_follows_the_environment) {
 }
 
 TEST_F(Files, what_it_says_about_itself) {
-  Caller here(path_);
-  Traits traits = here.connection().examine(soon()).value();
+  SqliteCaller here(path_);
+  Traits traits = here.examine();
   EXPECT_EQ(traits.name, "sqlite");
   EXPECT_TRUE(traits.push && traits.fair);
   EXPECT_EQ(traits.grade, Grade::B);
   EXPECT_TRUE(found(traits).empty());
   fs::permissions(path_, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(found(here.connection().examine(soon()).value()).size(), 1u);
+  EXPECT_EQ(found(here.examine()).size(), 1u);
 }
 
 }  // namespace

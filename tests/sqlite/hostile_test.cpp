@@ -17,8 +17,8 @@ class Hostile : public SqliteTest {
   // A database with leases, all of it in the file itself.
   std::string real_database() {
     {
-      Caller here(path_);
-      for (int i = 0; i < 200; ++i) here.acquire_as("me", "key " + std::to_string(i));
+      SqliteCaller here(path_);
+      for (int i = 0; i < 200; ++i) here.acquire("key " + std::to_string(i), "me");
     }
     RawDatabase(path_).ask("PRAGMA wal_checkpoint(TRUNCATE)");
     return bytes_of(path_);
@@ -238,7 +238,7 @@ TEST_F(Hostile, a_process_that_died_while_switching_to_wal_is_no_hindrance) {
 }
 
 TEST_F(Hostile, a_file_that_takes_long_to_read_ends_with_the_time_of_the_call) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   RawDatabase(path_).ask(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) "
       "INSERT INTO holdfast_log(at, key, event, holder, token, by, reason) SELECT i, 'k', '', '', i, '', '' "
@@ -252,17 +252,17 @@ TEST_F(Hostile, a_file_that_takes_long_to_read_ends_with_the_time_of_the_call) {
 }
 
 TEST_F(Hostile, a_start_of_tokens_that_cannot_rise_is_refused) {
-  { Caller here(path_); }
+  { SqliteCaller here(path_); }
   for (const char* const number : {"9223372036854775807", "-1", "9e99"}) {
     RawDatabase(path_).ask(std::string("UPDATE holdfast_state SET purged_token = ") + number);
     expect_refused("token");
   }
   RawDatabase(path_).ask("UPDATE holdfast_state SET purged_token = 9223372036854775000");
-  EXPECT_EQ(to_number(Caller(path_).acquire("k").token), 9223372036854775001u);
+  EXPECT_EQ(to_number(SqliteCaller(path_).acquire("k").token), 9223372036854775001u);
 }
 
 TEST_F(Hostile, a_damaged_row_harms_no_other_request_of_its_batch) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   here.acquire("damaged");
   RawDatabase(path_).ask("UPDATE locks SET sequence = -5 WHERE key = 'damaged'");
   const auto connection = open().value();
@@ -279,7 +279,7 @@ TEST_F(Hostile, a_damaged_row_harms_no_other_request_of_its_batch) {
 }
 
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   constexpr const char* replace =
       "REPLACE INTO locks (key, locked_by, locked_at, locked_until, sequence) VALUES ('k', NULL, 0, 0, ";
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {

@@ -18,18 +18,18 @@ class JobsCost : public SqliteTest {
   // So many of each kind that could stand in a claim's way.
   void fill(int times) {
     {
-      Worker worker(path_);
+      Worker worker(store_at(path_));
       for (const char* const queue : {"default", "other"}) {
         for (const int priority : {0, 1}) {
-          worker.enqueue(Worker::named("due", {.queue = queue, .priority = priority, .limit = 0}));
-          worker.enqueue(Worker::named("later", {.queue = queue, .priority = priority - 10, .in = 1h}));
+          worker.enqueue(job_of("due", {.queue = queue, .priority = priority, .limit = 0}));
+          worker.enqueue(job_of("later", {.queue = queue, .priority = priority - 10, .in = 1h}));
         }
       }
-      worker.enqueue(Worker::named("waits", {.priority = -20}));
-      for (int i = 0; i < 2; ++i) worker.enqueue(Worker::named("waits and is due", {.priority = 20}));
-      worker.enqueue(Worker::named("later", {.queue = "idle", .in = 1h}));
+      worker.enqueue(job_of("waits", {.priority = -20}));
+      for (int i = 0; i < 2; ++i) worker.enqueue(job_of("waits and is due", {.priority = 20}));
+      worker.enqueue(job_of("later", {.queue = "idle", .in = 1h}));
       for (const char* const key : {"running", "done", "dead", "dropped", "cancelled"})
-        worker.enqueue(Worker::named(key));
+        worker.enqueue(job_of(key));
     }
     RawDatabase file(path_);
     file.ask("UPDATE holdfast_jobs SET parked = 1, due_at = run_at + 300000000 WHERE key = 'waits'");
@@ -55,7 +55,7 @@ class JobsCost : public SqliteTest {
   // By what is done, the least of several times: now and then the tables are swept as well.
   std::map<std::string, int> costs() {
     Opened opened;
-    Worker worker(path_);
+    Worker worker(store_at(path_));
     sqlite3* const db = opened.first();
     std::map<std::string, int> least;
     const auto measure = [&](const char* what, const auto& work) {
@@ -69,18 +69,16 @@ class JobsCost : public SqliteTest {
       const std::string key = "new " + std::to_string(i), owner = "w" + std::to_string(i);
       Claimed claimed;
       measure("enqueue", [&] {
-        EXPECT_EQ(worker.enqueue(Worker::loner(key, {.at = Moment(Micros(1))})).what,
-                  EnqueueOutcome::enqueued);
+        EXPECT_EQ(worker.enqueue(loner_of(key, {.at = Moment(Micros(1))})).what, EnqueueOutcome::enqueued);
       });
-      measure("duplicate",
-              [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, EnqueueOutcome::duplicate); });
+      measure("duplicate", [&] { EXPECT_EQ(worker.enqueue(loner_of(key)).what, EnqueueOutcome::duplicate); });
       measure("claim", [&] { claimed = worker.claim(owner, 1h, {"default", "other", "idle"}); });
       EXPECT_EQ(claimed.job.key, key);
       measure("renew", [&] {
-        const ClaimRef ref{claimed.job.id, {owner}};
-        bool held = false;
-        EXPECT_TRUE(worker.engine().renew({&ref, 1}, {&held, 1}, 2h, soon()));
-        EXPECT_TRUE(held);
+        const ClaimRef ref{claimed.job.id, {owner}, 2h};
+        ClaimReply reply;
+        EXPECT_TRUE(worker.engine().renew({&ref, 1}, {&reply, 1}, soon()));
+        EXPECT_TRUE(reply.held);
       });
       measure("finish", [&] { EXPECT_TRUE(worker.finish(claimed).finished); });
       measure("nothing", [&] { EXPECT_EQ(worker.claim(owner, 1h, {"idle"}).what, Got::nothing); });
@@ -92,7 +90,7 @@ class JobsCost : public SqliteTest {
     // Those that free a lock for which others wait; they are due then, and in the way of what is above.
     for (int i = 0; i < 5; ++i) {
       for (const char* const key : {"waits", "waits and is due"}) {
-        worker.enqueue(Worker::named(key, {.queue = "frees"}));
+        worker.enqueue(job_of(key, {.queue = "frees"}));
         const Claimed claimed = worker.claim("f" + std::to_string(i), 1h, {"frees"});
         EXPECT_EQ(claimed.what, Got::running);
         measure(key, [&] { EXPECT_TRUE(worker.finish(claimed).released); });

@@ -17,7 +17,7 @@ class JobsOwnTransaction : public SqliteTest {
     return enqueuer.enqueue(job, soon()).value();
   }
 
-  Worker worker_{path_};
+  Worker worker_{store_at(path_)};
   RawDatabase db_{path_};
 };
 
@@ -25,7 +25,7 @@ TEST_F(JobsOwnTransaction, a_job_is_there_when_the_caller_commits_and_not_before
   db_.ask("CREATE TABLE orders (id INTEGER PRIMARY KEY, what TEXT)");
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (77, 'paper')");
-  const EnqueueReply told = enqueue(*ours, Worker::loner("k", {.args = "[77]", .tick_name = "t", .tick = 1}));
+  const EnqueueReply told = enqueue(*ours, loner_of("k", {.args = "[77]", .tick_name = "t", .tick = 1}));
   EXPECT_EQ(told.what, EnqueueOutcome::enqueued);
   EXPECT_TRUE(worker_.list().empty());
   EXPECT_EQ(sqlite3_last_insert_rowid(db_.raw()), 77) << "the caller's own";
@@ -37,29 +37,29 @@ TEST_F(JobsOwnTransaction, a_job_is_there_when_the_caller_commits_and_not_before
   worker_.finish(claimed);
 
   db_.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (78, 'ink')");
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k", {.tick_name = "t", .tick = 2})).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*ours, loner_of("k", {.tick_name = "t", .tick = 2})).what, EnqueueOutcome::enqueued);
   db_.ask("ROLLBACK");
   EXPECT_EQ(worker_.claim().what, Got::nothing);
   EXPECT_EQ(worker_.engine().tick("t", soon()).value().tick, 1);
-  EXPECT_EQ(worker_.enqueue(Worker::loner("k")).what, EnqueueOutcome::enqueued) << "its slot went with it";
+  EXPECT_EQ(worker_.enqueue(loner_of("k")).what, EnqueueOutcome::enqueued) << "its slot went with it";
 }
 
 TEST_F(JobsOwnTransaction, the_same_rules_hold) {
   const auto ours = enqueuer(db_);
-  const JobId first = worker_.enqueue(Worker::loner("k")).id;
-  Caller lease(path_);
-  lease.acquire_as("operator", "held");
+  const JobId first = worker_.enqueue(loner_of("k")).id;
+  SqliteCaller lease(path_);
+  lease.acquire("held", "operator");
   db_.ask("BEGIN IMMEDIATE");
-  const EnqueueReply duplicate = enqueue(*ours, Worker::loner("k"));
+  const EnqueueReply duplicate = enqueue(*ours, loner_of("k"));
   EXPECT_EQ(duplicate.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(duplicate.id, first);
-  const EnqueueReply locked = enqueue(*ours, Worker::loner("held"));
+  const EnqueueReply locked = enqueue(*ours, loner_of("held"));
   EXPECT_EQ(locked.what, EnqueueOutcome::locked);
   EXPECT_EQ(locked.owner, "operator");
-  const NewJob tick = Worker::named("x", {.tick_name = "cron", .tick = 5});
+  const NewJob tick = job_of("x", {.tick_name = "cron", .tick = 5});
   EXPECT_EQ(enqueue(*ours, tick).what, EnqueueOutcome::enqueued);
   EXPECT_EQ(enqueue(*ours, tick).what, EnqueueOutcome::duplicate);
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k", {.args = "[2]", .on_conflict = OnConflict::replace})).what,
+  EXPECT_EQ(enqueue(*ours, loner_of("k", {.args = "[2]", .on_conflict = OnConflict::replace})).what,
             EnqueueOutcome::replaced);
   db_.ask("COMMIT");
   EXPECT_EQ(worker_.list({.id = first}).at(0).duplicates, 2u);
@@ -71,10 +71,10 @@ TEST_F(JobsOwnTransaction, the_winner_rolls_back_and_the_losers_job_exists) {
   for (const bool commits : {false, true}) {
     const std::string key = commits ? "commits" : "rolls back";
     db_.ask("BEGIN IMMEDIATE");
-    const EnqueueReply winner = enqueue(*ours, Worker::loner(key));
+    const EnqueueReply winner = enqueue(*ours, loner_of(key));
     ASSERT_EQ(winner.what, EnqueueOutcome::enqueued);
     EnqueueReply loser;
-    std::thread other([&] { loser = worker_.enqueue(Worker::loner(key)); });  // waits for the first to end
+    std::thread other([&] { loser = worker_.enqueue(loner_of(key)); });  // waits for the first to end
     db_.ask(commits ? "COMMIT" : "ROLLBACK");
     other.join();
     EXPECT_EQ(loser.what, commits ? EnqueueOutcome::duplicate : EnqueueOutcome::enqueued);
@@ -94,14 +94,29 @@ TEST_F(JobsOwnTransaction, our_file_may_be_attached_to_theirs) {
       "CREATE TABLE locks (key TEXT)");
   shop.ask("ATTACH '" + path_ + "' AS \"the \"\"queue\"\"\"");
   const auto ours = enqueuer(shop, "the \"queue\"");
-  Caller lease(path_);
-  lease.acquire_as("operator", "held");
+  SqliteCaller lease(path_);
+  lease.acquire("held", "operator");
   shop.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1)");
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k")).what, EnqueueOutcome::enqueued);
-  EXPECT_EQ(enqueue(*ours, Worker::loner("held")).what, EnqueueOutcome::locked);
+  EXPECT_EQ(enqueue(*ours, loner_of("k")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*ours, loner_of("held")).what, EnqueueOutcome::locked);
   shop.ask("COMMIT");
   EXPECT_EQ(worker_.claim().job.key, "k");
   EXPECT_EQ(shop.ask("SELECT count(*) FROM main.holdfast_jobs"), "0");
+}
+
+TEST_F(JobsOwnTransaction, the_version_that_counts_is_that_of_our_file) {
+  RawDatabase shop(scratch_.path() + "/shop.db");
+  shop.ask("PRAGMA user_version = 99");
+  shop.ask("ATTACH '" + path_ + "' AS queue");
+  const auto ours = enqueuer(shop, "queue");
+  shop.ask("BEGIN IMMEDIATE");
+  EXPECT_EQ(enqueue(*ours, loner_of("k")).what, EnqueueOutcome::enqueued);
+  shop.ask("COMMIT");
+  shop.ask("PRAGMA user_version = 3; PRAGMA queue.user_version = 99");
+  const auto refused = sqlite::enqueuer(shop.raw(), "locks", "queue");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::refused);
+  EXPECT_NE(refused.error().detail.find("newer Holdfast"), std::string::npos) << refused.error().detail;
 }
 
 TEST_F(JobsOwnTransaction, without_our_tables_it_is_refused_and_says_what_to_do) {
@@ -111,7 +126,7 @@ TEST_F(JobsOwnTransaction, without_our_tables_it_is_refused_and_says_what_to_do)
     EXPECT_NE(made.error().detail.find(word), std::string::npos) << made.error().detail;
   };
   const std::string path = scratch_.path() + "/leases-only.db";
-  { Caller lease(path); }
+  { SqliteCaller lease(path); }
   RawDatabase leases_only(path), memory(":memory:");
   expect(sqlite::enqueuer(leases_only.raw()), Errc::refused, "opening its jobs once");
   expect(sqlite::enqueuer(db_.raw(), "other"), Errc::refused, "jobs of 'other'");
@@ -122,7 +137,7 @@ TEST_F(JobsOwnTransaction, without_our_tables_it_is_refused_and_says_what_to_do)
 }
 
 TEST_F(JobsOwnTransaction, without_a_transaction_nothing_is_enqueued) {
-  const auto told = enqueuer(db_)->enqueue(Worker::named("k"), soon());
+  const auto told = enqueuer(db_)->enqueue(job_of("k"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::invalid);
   EXPECT_NE(told.error().detail.find("BEGIN IMMEDIATE"), std::string::npos) << told.error().detail;
@@ -132,17 +147,17 @@ TEST_F(JobsOwnTransaction, without_a_transaction_nothing_is_enqueued) {
 TEST_F(JobsOwnTransaction, one_that_has_only_begun_sees_what_others_have_committed) {
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN");
-  worker_.enqueue(Worker::loner("k"));
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k")).what, EnqueueOutcome::duplicate);
+  worker_.enqueue(loner_of("k"));
+  EXPECT_EQ(enqueue(*ours, loner_of("k")).what, EnqueueOutcome::duplicate);
   db_.ask("COMMIT");
 }
 
 TEST_F(JobsOwnTransaction, a_result_stays_true_until_the_transaction_ends) {
   const auto ours = enqueuer(db_);
-  Caller lease(path_);
-  lease.acquire_as("operator", "k");
+  SqliteCaller lease(path_);
+  lease.acquire("k", "operator");
   db_.ask("BEGIN");
-  ASSERT_EQ(enqueue(*ours, Worker::loner("k")).what, EnqueueOutcome::locked);  // writes nothing
+  ASSERT_EQ(enqueue(*ours, loner_of("k")).what, EnqueueOutcome::locked);  // writes nothing
   EXPECT_EQ(sqlite3_exec(RawDatabase(path_).raw(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr),
             SQLITE_BUSY);
   db_.ask("COMMIT");
@@ -152,7 +167,7 @@ TEST_F(JobsOwnTransaction, a_job_whose_tick_cannot_be_written_is_not_there_eithe
   const auto ours = enqueuer(db_);
   db_.ask("CREATE TEMP TRIGGER t BEFORE INSERT ON holdfast_ticks BEGIN SELECT RAISE(FAIL, 'no'); END");
   db_.ask("BEGIN IMMEDIATE");
-  EXPECT_FALSE(ours->enqueue(Worker::named("k", {.tick_name = "t", .tick = 1}), soon()));
+  EXPECT_FALSE(ours->enqueue(job_of("k", {.tick_name = "t", .tick = 1}), soon()));
   db_.ask("COMMIT");
   EXPECT_TRUE(worker_.list().empty());
 }
@@ -161,8 +176,8 @@ TEST_F(JobsOwnTransaction, a_transaction_with_an_old_snapshot_gets_an_error_and_
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN");
   ASSERT_EQ(db_.ask("SELECT count(*) FROM holdfast_jobs"), "0");
-  worker_.enqueue(Worker::loner("k"));
-  const auto told = ours->enqueue(Worker::loner("k"), soon());
+  worker_.enqueue(loner_of("k"));
+  const auto told = ours->enqueue(loner_of("k"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::unavailable);
   EXPECT_NE(told.error().detail.find("BEGIN IMMEDIATE"), std::string::npos) << told.error().detail;
@@ -175,7 +190,7 @@ TEST_F(JobsOwnTransaction, while_somebody_else_writes_enqueue_fails_and_nothing_
   RawDatabase other(path_);
   other.ask("BEGIN IMMEDIATE");
   db_.ask("BEGIN");
-  const auto told = ours->enqueue(Worker::loner("k"), soon());
+  const auto told = ours->enqueue(loner_of("k"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::unavailable);
   other.ask("ROLLBACK");
@@ -188,8 +203,8 @@ TEST_F(JobsOwnTransaction, a_job_that_is_refused_leaves_the_rest_of_the_transact
   db_.ask("CREATE TABLE orders (id INTEGER)");
   db_.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1)");
   const std::string too_long(1'100'000, 'x');
-  EXPECT_EQ(ours->enqueue(Worker::named("k", {.args = too_long}), soon()).error().code, Errc::invalid);
-  EXPECT_EQ(ours->enqueue(Worker::named("k"), BootClock::now()).error().code, Errc::unavailable);
+  EXPECT_EQ(ours->enqueue(job_of("k", {.args = too_long}), soon()).error().code, Errc::invalid);
+  EXPECT_EQ(ours->enqueue(job_of("k"), BootClock::now()).error().code, Errc::unavailable);
   db_.ask("INSERT INTO orders VALUES (2)");
   db_.ask("COMMIT");
   EXPECT_EQ(db_.ask("SELECT count(*) FROM orders"), "2");
@@ -203,14 +218,14 @@ TEST_F(JobsOwnTransaction, a_lease_of_the_dead_or_of_another_boot_is_no_obstacle
   owner.kill();
   sqlite::Machine machine = sqlite::this_machine().value();
   db_.ask("BEGIN IMMEDIATE");
-  EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("k")).what, EnqueueOutcome::enqueued);
-  EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("l")).what, EnqueueOutcome::locked);
+  EXPECT_EQ(enqueue(*enqueuer(db_), loner_of("k")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*enqueuer(db_), loner_of("l")).what, EnqueueOutcome::locked);
   ++machine.time_namespace;
   const auto elsewhere = sqlite::enqueuer(db_.raw(), "locks", "main", machine).value();
-  EXPECT_EQ(elsewhere->enqueue(Worker::loner("l"), soon()).error().code, Errc::refused);
+  EXPECT_EQ(elsewhere->enqueue(loner_of("l"), soon()).error().code, Errc::refused);
   machine.boot_id = "another boot";
   const auto rebooted = sqlite::enqueuer(db_.raw(), "locks", "main", machine).value();
-  EXPECT_EQ(enqueue(*rebooted, Worker::loner("l")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*rebooted, loner_of("l")).what, EnqueueOutcome::enqueued);
   db_.ask("ROLLBACK");
 }
 

@@ -1,59 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobs_suite.h - short words for the tests of jobs in SQLite, beyond what tests/engines asks of every store.
+// jobs_suite.h - what the tests of jobs in SQLite ask of SQLite itself.
 #pragma once
 #include <string>
 #include <vector>
 
 #include "tests/sqlite/suite.h"
+#include "tests/support/worker.h"
 
 namespace holdfast::test {
-
-using EnqueueOutcome = EnqueueReply::What;
-using Got = Claimed::What;
-
-// One client in this process, with one connection for jobs.
-class Worker {
- public:
-  explicit Worker(std::shared_ptr<Store> store)
-      : store_(std::move(store)), engine_(store_->jobs(soon()).value()) {}
-  explicit Worker(const std::string& path) : Worker(sqlite::store({.path = path}).value()) {}
-
-  static NewJob named(std::string_view key, NewJob job = {}) {
-    job.name = "Job";
-    job.key = key;
-    return job;
-  }
-  static NewJob loner(std::string_view key, NewJob job = {}) {
-    job.unique = Unique::loner;
-    return named(key, job);
-  }
-
-  EnqueueReply enqueue(const NewJob& job) { return engine_->enqueue(job, soon()).value(); }
-  Claimed claim(std::string_view owner = "w", Millis ttl = 1h, std::vector<std::string> queues = {"default"},
-                int max_crashes = 1000) {
-    return engine_
-        ->claim({.queues = queues, .owner = {owner}, .ttl = ttl, .max_crashes = max_crashes}, soon())
-        .value();
-  }
-  Finished finish(const Claimed& claimed, JobState to = JobState::done) {
-    return engine_
-        ->finish({.id = claimed.job.id,
-                  .owner = {claimed.job.owner},
-                  .to = to,
-                  .lock = {claimed.job.lock},
-                  .token = claimed.job.token},
-                 soon())
-        .value();
-  }
-  std::vector<JobRow> list(const JobQuery& query = {}) { return engine_->list(query, soon()).value(); }
-
-  JobEngine& engine() { return *engine_; }
-  Store& store() { return *store_; }
-
- private:
-  const std::shared_ptr<Store> store_;
-  const std::unique_ptr<JobEngine> engine_;
-};
 
 // The connections that are opened in this process while it lives: what SQLite knows of them.
 class Opened {

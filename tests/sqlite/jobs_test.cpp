@@ -29,44 +29,44 @@ constexpr const char* count_tables =
 
 // As a file of an earlier build is: without them.
 TEST_F(Jobs, a_client_that_uses_only_leases_creates_no_tables_of_jobs) {
-  Caller lease(path_);
+  SqliteCaller lease(path_);
   EXPECT_TRUE(lease.granted("k"));
   EXPECT_EQ(ask_file(count_tables), "0");
   {
-    Worker worker(path_);
+    Worker worker(store_at(path_));
     EXPECT_EQ(ask_file(count_tables), "2");
-    EXPECT_EQ(worker.enqueue(Worker::loner("k")).what, EnqueueOutcome::locked);
-    EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::enqueued);
+    EXPECT_EQ(worker.enqueue(loner_of("k")).what, EnqueueOutcome::locked);
+    EXPECT_EQ(worker.enqueue(loner_of("l")).what, EnqueueOutcome::enqueued);
   }
   EXPECT_EQ(lease.acquire("k").verdict, Verdict::granted) << "its holder still has it";
-  EXPECT_TRUE(Caller(path_).granted("other"));
-  EXPECT_EQ(Worker(path_).list().size(), 1u);
+  EXPECT_TRUE(SqliteCaller(path_).granted("other"));
+  EXPECT_EQ(Worker(store_at(path_)).list().size(), 1u);
 }
 
 TEST_F(Jobs, each_lock_table_of_a_file_has_jobs_of_its_own) {
-  Worker here(path_);
+  Worker here(store_at(path_));
   Worker other(sqlite::store({.path = path_, .table = "other"}).value());
-  here.enqueue(Worker::loner("k"));
+  here.enqueue(loner_of("k"));
   EXPECT_EQ(other.claim().what, Got::nothing);
-  EXPECT_EQ(other.enqueue(Worker::loner("k")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(other.enqueue(loner_of("k")).what, EnqueueOutcome::enqueued);
   EXPECT_EQ(ask_file("SELECT count(*) FROM other_holdfast_jobs"), "1");
 }
 
 TEST_F(Jobs, jobs_are_on_the_disk_when_a_commit_returns_and_leases_need_not_be) {
   {
     Opened opened;
-    Worker worker(path_);
+    Worker worker(store_at(path_));
     EXPECT_EQ(ask(opened.first(), "PRAGMA synchronous"), "2");
   }
   Opened opened;
-  Caller lease(path_);
+  SqliteCaller lease(path_);
   EXPECT_EQ(ask(opened.first(), "PRAGMA synchronous"), "1");
 }
 
 TEST_F(Jobs, the_wall_clock_says_when_a_job_is_due_and_the_boot_clock_when_a_claim_has_run_out) {
   Worker worker(client());
-  worker.enqueue(Worker::named("now"));
-  worker.enqueue(Worker::named("later", {.in = 1h}));
+  worker.enqueue(job_of("now"));
+  worker.enqueue(job_of("later", {.in = 1h}));
   ASSERT_EQ(worker.claim("w1", 10min).what, Got::running);
   boottime_ += 9min;
   EXPECT_EQ(worker.claim("w2").what, Got::nothing);
@@ -92,10 +92,10 @@ TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
     walltime_ += Micros(later);
     const auto priority = static_cast<int>(dice.below(3));
     if (dice.below(2) == 0) {
-      worker.enqueue(Worker::named("k", {.queue = dice.below(2) == 0 ? "default" : "other",
-                                         .priority = priority - 1,
-                                         .in = later,
-                                         .limit = 0}));
+      worker.enqueue(job_of("k", {.queue = dice.below(2) == 0 ? "default" : "other",
+                                  .priority = priority - 1,
+                                  .in = later,
+                                  .limit = 0}));
       continue;
     }
     std::optional<JobRow> first;
@@ -132,12 +132,12 @@ TEST_F(Jobs, after_a_reboot_no_claim_is_left_whichever_client_opens_the_file_fir
     JobId id{};
     {
       Worker worker(client());
-      id = worker.enqueue(Worker::loner("k", {.args = longest})).id;
+      id = worker.enqueue(loner_of("k", {.args = longest})).id;
       ASSERT_EQ(worker.claim("w1", 1h).job.id, id);
     }
     boot_id_ = lease_first ? "fourth boot" : "second boot";
     boottime_ = 5s;
-    if (lease_first) Caller passer_by(client());
+    if (lease_first) SqliteCaller passer_by(client());
     Worker worker(client());
     const Claimed again = worker.claim("w2");
     EXPECT_EQ(again.what, Got::running);
@@ -149,30 +149,30 @@ TEST_F(Jobs, after_a_reboot_no_claim_is_left_whichever_client_opens_the_file_fir
 }
 
 TEST_F(Jobs, ids_are_not_given_twice) {
-  Worker worker(path_);
-  const JobId first = worker.enqueue(Worker::named("k")).id;
+  Worker worker(store_at(path_));
+  const JobId first = worker.enqueue(job_of("k")).id;
   ASSERT_TRUE(worker.engine().change(first, JobChange::remove, "me", soon()));
-  EXPECT_GT(worker.enqueue(Worker::named("k")).id, first);
+  EXPECT_GT(worker.enqueue(job_of("k")).id, first);
 }
 
 TEST_F(Jobs, a_lock_of_a_dead_process_is_no_obstacle) {
-  Worker worker(path_);
+  Worker worker(store_at(path_));
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_TRUE(owner.ask("acquire l alice 3600000 0").starts_with("granted"));
-  worker.enqueue(Worker::named("k"));
-  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::locked);
+  worker.enqueue(job_of("k"));
+  EXPECT_EQ(worker.enqueue(loner_of("l")).what, EnqueueOutcome::locked);
   owner.kill();
   EXPECT_EQ(worker.claim().what, Got::running);
-  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::enqueued);
-  EXPECT_EQ(Caller(path_).log("k").at(0).reason, "its process was dead");
+  EXPECT_EQ(worker.enqueue(loner_of("l")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(SqliteCaller(path_).log("k").at(0).reason, "its process was dead");
 }
 
 TEST_F(Jobs, the_lock_of_a_job_whose_process_died_is_free_at_once) {
-  Caller lease(path_);
+  SqliteCaller lease(path_);
   {
-    Worker worker(path_);
-    worker.enqueue(Worker::named("k"));
+    Worker worker(store_at(path_));
+    worker.enqueue(job_of("k"));
     ASSERT_EQ(worker.claim().what, Got::running);
     ASSERT_EQ(lease.acquire("k").verdict, Verdict::busy);
   }
@@ -180,9 +180,9 @@ TEST_F(Jobs, the_lock_of_a_job_whose_process_died_is_free_at_once) {
 }
 
 TEST_F(Jobs, a_waiter_for_the_lock_of_a_job_is_notified_when_it_ends) {
-  Worker worker(path_);
-  Caller waiter(path_);
-  worker.enqueue(Worker::named("k"));
+  Worker worker(store_at(path_));
+  SqliteCaller waiter(path_);
+  worker.enqueue(job_of("k"));
   const Claimed claimed = worker.claim();
   ASSERT_TRUE(waiter.queues("k"));
   ASSERT_FALSE(waiter.is_rung());
@@ -192,11 +192,11 @@ TEST_F(Jobs, a_waiter_for_the_lock_of_a_job_is_notified_when_it_ends) {
 }
 
 TEST_F(Jobs, a_job_that_is_too_long_is_refused_by_its_name_and_a_long_one_is_kept) {
-  Worker worker(path_);
+  Worker worker(store_at(path_));
   const std::string long_args(1'000'000, 'x'), too_long(1'100'000, 'x');
-  worker.enqueue(Worker::named("k", {.args = long_args}));
+  worker.enqueue(job_of("k", {.args = long_args}));
   EXPECT_EQ(worker.claim().job.args.size(), long_args.size());
-  const auto refused = worker.engine().enqueue(Worker::named("k", {.args = too_long}), soon());
+  const auto refused = worker.engine().enqueue(job_of("k", {.args = too_long}), soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::invalid);
   EXPECT_NE(refused.error().detail.find("job 'Job' has 11000"), std::string::npos) << refused.error().detail;
@@ -204,9 +204,9 @@ TEST_F(Jobs, a_job_that_is_too_long_is_refused_by_its_name_and_a_long_one_is_kep
 }
 
 TEST_F(Jobs, a_job_that_is_as_long_as_one_may_be_ends_like_any_other) {
-  Worker worker(path_);
+  Worker worker(store_at(path_));
   const std::string longest((1 << 20) - 30, 'x'), error(100'000, 'e');
-  worker.enqueue(Worker::named("k", {.args = longest}));
+  worker.enqueue(job_of("k", {.args = longest}));
   const Claimed claimed = worker.claim();
   ASSERT_EQ(claimed.what, Claimed::What::running);
   const auto finished = worker.engine().finish({.id = claimed.job.id,
@@ -222,9 +222,9 @@ TEST_F(Jobs, a_job_that_is_as_long_as_one_may_be_ends_like_any_other) {
 }
 
 TEST_F(Jobs, a_file_that_was_replaced_is_not_written_any_more) {
-  Worker worker(path_);
+  Worker worker(store_at(path_));
   std::filesystem::remove(path_);
-  const auto told = worker.engine().enqueue(Worker::named("k"), soon());
+  const auto told = worker.engine().enqueue(job_of("k"), soon());
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::unavailable);
   EXPECT_NE(told.error().detail.find("removed or replaced"), std::string::npos) << told.error().detail;
@@ -247,22 +247,13 @@ TEST_F(Jobs, tables_of_jobs_that_are_not_exactly_ours_are_refused) {
   for (const auto& row : table) {
     SCOPED_TRACE(row.sql);
     for (const char* const suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
-    { Worker worker(path_); }
+    { Worker worker(store_at(path_)); }
     ask_file(row.sql);
-    const auto refused = sqlite::store({.path = path_}).value()->jobs(soon());
+    const auto refused = store_at(path_)->jobs(soon());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::refused);
     EXPECT_NE(refused.error().detail.find(row.word), std::string::npos) << refused.error().detail;
   }
-}
-
-TEST_F(Jobs, a_state_that_nobody_wrote_is_refused) {
-  Worker worker(path_);
-  worker.enqueue(Worker::named("k"));
-  ask_file("UPDATE holdfast_jobs SET state = 'happy'");
-  const auto listed = worker.engine().list({}, soon());
-  ASSERT_FALSE(listed);
-  EXPECT_EQ(listed.error().code, Errc::refused);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/jobs_suite.h"
+#include "tests/support/damaged_jobs.h"
 #include "tests/support/findings.h"
 
 namespace holdfast::test {
@@ -30,9 +31,9 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
     std::vector<std::jthread> all;
     for (int i = 0; i < threads; ++i) {
       all.emplace_back([&] {
-        Worker worker(path_);
+        Worker worker(store_at(path_));
         for (int n = 0; n < times; ++n) {
-          const auto reply = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
+          const auto reply = worker.engine().enqueue(loner_of("k"), BootClock::now() + 100s).value();
           ++(reply.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
           std::uint64_t none = 0;
           if (!id.compare_exchange_strong(none, to_number(reply.id)) && none != to_number(reply.id))
@@ -44,7 +45,7 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
   EXPECT_EQ(enqueued, 1);
   EXPECT_EQ(duplicates, threads * times - 1);
   EXPECT_TRUE(same);
-  const auto rows = Worker(path_).list();
+  const auto rows = Worker(store_at(path_)).list();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].duplicates, static_cast<std::uint64_t>(threads * times - 1));
 }
@@ -55,21 +56,28 @@ struct Acknowledgement {
   std::uint64_t id;
 };
 
+// Claims a job however many of its workers were killed.
+Claimed claim_of_killed(Worker& worker, Millis ttl) {
+  const std::string queues[] = {"default"}, owner = owner_name(worker.store().client() + random_hex(16));
+  return worker.engine()
+      .claim({.queues = queues, .owner = {owner}, .ttl = ttl, .max_crashes = 1000}, soon())
+      .value();
+}
+
 // Enqueues, claims and finishes until it is killed.
 [[noreturn]] void work_until_killed(const std::string& path, int to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    Worker worker(path);
+    Worker worker(store_at(path));
     for (int i = 0;; ++i) {
       const std::int64_t tick = worker.engine().tick("t", soon()).value().tick + 1;
       const std::string key = "k" + std::to_string(i % 3), args = "[" + std::to_string(tick) + "]";
-      const EnqueueReply reply = worker.enqueue(Worker::loner(
-          key, {.args = args, .on_conflict = OnConflict::wait, .tick_name = "t", .tick = tick}));
+      const EnqueueReply reply = worker.enqueue(
+          loner_of(key, {.args = args, .on_conflict = OnConflict::wait, .tick_name = "t", .tick = tick}));
       const Acknowledgement enqueued{Acknowledgement::What::enqueued, to_number(reply.id)};
       if (::write(to, &enqueued, sizeof enqueued) != sizeof enqueued) break;
       if (i % 2 == 0) continue;
-      const std::string owner = owner_name(worker.store().client() + random_hex(16));
-      const Claimed claimed = worker.claim(owner, 1ms);
+      const Claimed claimed = claim_of_killed(worker, 1ms);
       if (claimed.what != Got::running) continue;
       if (!worker.finish(claimed).finished) break;
       const Acknowledgement finished{Acknowledgement::What::finished, to_number(claimed.job.id)};
@@ -90,7 +98,7 @@ constexpr const char* halves =
     "SELECT 'a tick with two jobs: ' || args FROM holdfast_jobs GROUP BY args HAVING count(*) > 1";
 
 TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_is_stuck) {
-  { Worker makes_the_tables(path_); }
+  { Worker makes_the_tables(store_at(path_)); }
   std::set<std::uint64_t> enqueued, finished;
   Jitter jitter(random_bits());
   for (int round = 0; round < 40; ++round) {
@@ -118,7 +126,7 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
   EXPECT_EQ(RawDatabase(path_).ask("PRAGMA integrity_check"), "ok");
   ASSERT_GT(finished.size(), 20u);
 
-  Worker worker(path_);
+  Worker worker(store_at(path_));
   std::map<std::uint64_t, JobRow> jobs;
   for (JobRow& row : worker.list({.limit = 100'000})) jobs.emplace(to_number(row.id), std::move(row));
   for (const std::uint64_t id : enqueued) EXPECT_TRUE(jobs.contains(id)) << id << " was acknowledged";
@@ -127,7 +135,7 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
     return worker.list({.state = JobState::queued}).size() + worker.list({.state = JobState::running}).size();
   };
   EXPECT_TRUE(await([&] {
-    const Claimed claimed = worker.claim(owner_name(worker.store().client() + random_hex(16)));
+    const Claimed claimed = claim_of_killed(worker, 1h);
     if (claimed.what == Got::running) worker.finish(claimed);
     return left() == 0;
   }));
@@ -136,17 +144,17 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
     EXPECT_EQ(row.attempt - row.crashes, 1) << to_number(row.id) << " was finished once";
     EXPECT_FALSE(row.slotted) << to_number(row.id);
   }
-  Caller lease(path_);
+  SqliteCaller lease(path_);
   for (const char* const key : {"k0", "k1", "k2"}) {
     EXPECT_TRUE(lease.granted(key)) << key;
     lease.release(key);
-    EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, EnqueueOutcome::enqueued) << key;
+    EXPECT_EQ(worker.enqueue(loner_of(key)).what, EnqueueOutcome::enqueued) << key;
   }
 }
 
 TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_an_error_and_nothing_was_done) {
-  Worker worker(path_);
-  worker.enqueue(Worker::named("k"));
+  Worker worker(store_at(path_));
+  worker.enqueue(job_of("k"));
   RawDatabase other(path_);
   other.ask("BEGIN IMMEDIATE");
   const auto expect = [&](const Error& error) {
@@ -157,7 +165,7 @@ TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_an_error_and_nothing_was_d
   };
   const auto now = [] { return BootClock::now() + 500ms; };
   const std::string queues[] = {"default"};
-  expect(worker.engine().enqueue(Worker::named("k"), now()).error());
+  expect(worker.engine().enqueue(job_of("k"), now()).error());
   expect(worker.engine().claim({.queues = queues, .owner = {"w"}}, now()).error());
   expect(worker.engine().finish({.id = JobId{1}, .owner = {"w"}, .to = JobState::done}, now()).error());
   expect(worker.engine().purge({}, now()).error());
@@ -172,8 +180,8 @@ TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_an_error_and_nothing_was_d
 TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_after_a_reboot_too) {
   JobId id{};
   {
-    Worker worker(path_);
-    id = worker.enqueue(Worker::named("k")).id;
+    Worker worker(store_at(path_));
+    id = worker.enqueue(job_of("k")).id;
     ASSERT_EQ(worker.claim("w1", 1h).job.id, id);
   }
   RawDatabase file(path_);
@@ -183,7 +191,7 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
   sqlite::Machine machine = sqlite::this_machine().value();
   machine.boot_id = "another boot";
   const auto store = sqlite::store({.path = path_}, machine).value();
-  EXPECT_TRUE(Caller(store).granted("l"));
+  EXPECT_TRUE(SqliteCaller(store).granted("l"));
   const auto refused = store->jobs(soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::refused);
@@ -201,6 +209,47 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
   EXPECT_TRUE(again.recovered);
 }
 
+TEST_F(JobsTrouble, a_damaged_job_dies_and_harms_no_other_of_its_queue) {
+  Worker worker(store_at(path_));
+  const auto set = [&](const std::string& change) {
+    return [&, change](JobId id) {
+      RawDatabase(path_).ask("UPDATE holdfast_jobs SET " + change +
+                             " WHERE id = " + std::to_string(to_number(id)));
+    };
+  };
+  expect_it_dies_and_harms_no_other(worker, "on_conflict", set("on_conflict = 'hope'"));
+  expect_it_dies_and_harms_no_other(worker, "uniqueness", set("uniqueness = 'often'"));
+  expect_it_dies_and_harms_no_other(worker, "most", set("most = 'one'"));
+  expect_it_dies_and_harms_no_other(worker, "lock_ttl_ms", set("lock_ttl_ms = 0.5"));
+  expect_a_state_can_be_repaired(worker, set("state = 'lost'"));
+}
+
+TEST_F(JobsTrouble, a_job_whose_place_in_the_queue_is_damaged_dies_too) {
+  Worker worker(store_at(path_));
+  const Moment later = worker.enqueue("none").now + 1h;
+  ASSERT_EQ(worker.claim("w0").what, Got::running);
+  for (const char* change :
+       {"priority = 0.5", "priority = 'high'", "due_at = 'soon'", "due_at = '2026-11-01 10:00'"}) {
+    for (const bool put_off : {false, true}) {
+      SCOPED_TRACE(std::string(change) + (put_off ? ", put off" : ""));
+      const JobId bad = worker.enqueue("bad", {.priority = 1, .at = later}).id;
+      const JobId good = worker.enqueue("good", {.priority = 2}).id;
+      RawDatabase file(path_);
+      if (put_off) file.ask("UPDATE holdfast_jobs SET due_at = run_at + 1 WHERE key = 'bad'");
+      file.ask(std::string("UPDATE holdfast_jobs SET ") + change + " WHERE key = 'bad'");
+      const auto claimed = worker.try_claim("w1", 1h, BootClock::now() + 2s);
+      ASSERT_TRUE(claimed) << claimed.error().detail;
+      EXPECT_EQ(claimed->job.id, good);
+      worker.finish(*claimed);
+      const Claimed none = worker.claim("w2");
+      EXPECT_EQ(none.what, Got::nothing);
+      EXPECT_GT(none.next, 1s);
+      EXPECT_EQ(worker.row(bad).state, JobState::dead);
+      worker.change(bad, JobChange::remove).value();
+    }
+  }
+}
+
 #define HOLDFAST_WANT(condition, what) \
   if (!(condition)) return std::string("not " #condition ": ") + (what)
 
@@ -210,11 +259,11 @@ TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is
   const std::string problem = apart([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return "no mounts";
     mount_memory(folder, "size=512k,mode=700");
-    Worker worker(inside);
+    Worker worker(store_at(inside));
     std::set<std::uint64_t> acknowledged;
     const std::string args = "[\"" + std::string(2000, 'x') + "\"]";
     for (;;) {
-      const auto reply = worker.engine().enqueue(Worker::named("k", {.args = args}), soon());
+      const auto reply = worker.engine().enqueue(job_of("k", {.args = args}), soon());
       if (reply) {
         acknowledged.insert(to_number(reply->id));
         continue;
@@ -242,11 +291,11 @@ TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is
 TEST_F(JobsTrouble, on_a_read_only_disk_jobs_are_refused) {
   const std::string folder = scratch_.path() + "/in", inside = folder + "/leases.db";
   std::filesystem::create_directory(folder);
-  { Worker worker(inside); }
+  { Worker worker(store_at(inside)); }
   const std::string problem = apart([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return "no mounts";
     mount_read_only(folder);
-    const auto engine = sqlite::store({.path = inside}).value()->jobs(soon());
+    const auto engine = store_at(inside)->jobs(soon());
     HOLDFAST_WANT(!engine, "opened");
     HOLDFAST_WANT(engine.error().code == Errc::refused, engine.error().detail);
     return {};

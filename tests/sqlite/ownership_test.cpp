@@ -27,7 +27,7 @@ class Ownership : public SqliteTest {
  protected:
   // "granted", "busy", or why not.
   static std::string take(const std::string& path, std::string_view key = "k") {
-    const auto store = sqlite::store({.path = path}).value();
+    const auto store = store_at(path);
     auto connection = store->connect(soon());
     if (!connection)
       return std::string(to_string(connection.error().code)) + ": " + connection.error().detail;
@@ -126,26 +126,26 @@ TEST_F(Ownership, a_folder_that_everybody_writes_is_refused_with_all_below_it) {
   EXPECT_TRUE(fs::is_empty(open)) << "nothing was made";
   fs::create_directory(open + "/below");
   expect_refused(take(below), open, "chmod o-w " + open);
-  Caller daring(sqlite::store({.path = below, .allow_unsafe = true}).value());
+  SqliteCaller daring(sqlite::store({.path = below, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
-  const Traits traits = daring.connection().examine(soon()).value();
+  const Traits traits = daring.examine();
   EXPECT_EQ(traits.grade, Grade::D);
   EXPECT_EQ(found(traits).size(), 1u);
 }
 
 TEST_F(Ownership, in_a_sticky_folder_our_own_file_is_used_with_a_warning) {
   mode(folder(), 01777);
-  Caller here(path_);
+  SqliteCaller here(path_);
   EXPECT_TRUE(here.granted("k"));
-  const Traits traits = here.connection().examine(soon()).value();
+  const Traits traits = here.examine();
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(traits.findings[0].advice.find("a folder of its own"), std::string::npos) << found(traits)[0];
   EXPECT_EQ(traits.grade, Grade::B);
-  EXPECT_TRUE(found(Caller(folder() + "/own/leases.db").connection().examine(soon()).value()).empty());
+  EXPECT_TRUE(found(SqliteCaller(folder() + "/own/leases.db").examine()).empty());
 }
 
 TEST_F(Ownership, a_regular_file_in_place_of_a_fifo_is_not_written) {
-  Caller here(path_), waiter(path_);
+  SqliteCaller here(path_), waiter(path_);
   ASSERT_TRUE(here.granted("k"));
   ASSERT_TRUE(waiter.queues("k"));
   const std::string stranger = "0123456789abcdef", planted = path_ + ".d/locks." + stranger;
@@ -204,9 +204,9 @@ TEST_F(Foreign, a_folder_of_another_user_is_refused_with_all_below_it) {
 
 TEST_F(Foreign, a_file_in_a_folder_of_another_user_is_class_d_if_accepted) {
   give(folder(), alice, alice);
-  Caller daring(sqlite::store({.path = path_, .allow_unsafe = true}).value());
+  SqliteCaller daring(sqlite::store({.path = path_, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
-  const Traits traits = daring.connection().examine(soon()).value();
+  const Traits traits = daring.examine();
   EXPECT_EQ(traits.grade, Grade::D);
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("belongs to another user (uid 12001)"), std::string::npos);

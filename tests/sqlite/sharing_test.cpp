@@ -26,7 +26,7 @@ class Sharing : public SqliteTest {
 };
 
 TEST_F(Sharing, acquire_and_release_without_contention_are_one_transaction_each) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   here.granted("warm");
   here.release("warm");
   const int before = committed();
@@ -39,22 +39,22 @@ TEST_F(Sharing, acquire_and_release_without_contention_are_one_transaction_each)
 }
 
 TEST_F(Sharing, an_answer_that_changes_nothing_writes_nothing) {
-  Caller here(path_), other(path_);
+  SqliteCaller here(path_), other(path_);
   ASSERT_TRUE(here.granted("k"));
   const int before = committed();
   EXPECT_EQ(other.acquire("k").verdict, Verdict::busy);
-  EXPECT_EQ(other.acquire_as("alice", "k").verdict, Verdict::busy);
+  EXPECT_EQ(other.acquire("k", "alice").verdict, Verdict::busy);
   EXPECT_EQ(other.renew("k").verdict, Verdict::lost);
   EXPECT_EQ(other.release("k").verdict, Verdict::lost);
   (void)here.leases();
   EXPECT_EQ(committed(), before);
   RawDatabase writer(path_);
   writer.ask("BEGIN IMMEDIATE");
-  EXPECT_EQ(other.acquire_as("alice", "k").verdict, Verdict::busy) << "does not even wait for the lock";
+  EXPECT_EQ(other.acquire("k", "alice").verdict, Verdict::busy) << "does not even wait for the lock";
 }
 
 TEST_F(Sharing, a_batch_is_one_transaction) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   std::deque<std::string> keys;
   std::vector<Request> requests;
   for (int i = 0; i < 100; ++i) {
@@ -69,11 +69,9 @@ TEST_F(Sharing, a_batch_is_one_transaction) {
 }
 
 TEST_F(Sharing, a_broken_lease_is_logged_with_who_and_why) {
-  Caller here(path_), other(path_);
+  SqliteCaller here(path_), other(path_);
   const Token token = here.acquire("k").token;
-  const Reply broken = other.ask(
-      {.verb = Verb::evict, .key = {"k"}, .owner = {"the operator"}, .token = token, .note = "it hung"});
-  EXPECT_EQ(broken.verdict, Verdict::released);
+  EXPECT_EQ(other.evict("k", token, "it hung", "the operator").verdict, Verdict::released);
   const auto log = other.log("k");
   ASSERT_EQ(log.size(), 1u);
   EXPECT_EQ(log[0].event, "broken");
@@ -86,7 +84,7 @@ TEST_F(Sharing, a_broken_lease_is_logged_with_who_and_why) {
 }
 
 TEST_F(Sharing, a_call_behind_a_writer_that_hangs_ends_with_its_time) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   RawDatabase writer(path_);
   writer.ask("BEGIN IMMEDIATE");
   const Instant start = BootClock::now();
@@ -105,13 +103,13 @@ TEST_F(Sharing, a_call_behind_a_writer_that_hangs_ends_with_its_time) {
 TEST_F(Sharing, opening_behind_a_writer_that_hangs_ends_with_its_time) {
   RawDatabase writer(path_);
   writer.ask("BEGIN EXCLUSIVE");
-  const auto connection = sqlite::store({.path = path_}).value()->connect(BootClock::now() + 50ms);
+  const auto connection = store_at(path_)->connect(BootClock::now() + 50ms);
   ASSERT_FALSE(connection);
   EXPECT_EQ(connection.error().code, Errc::unavailable);
 }
 
 TEST_F(Sharing, an_acquire_that_comes_too_late_grants_nothing) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   const auto late = here.try_ask({.verb = Verb::acquire, .key = {"k"}, .owner = {here.name()}, .ttl = 1h},
                                  BootClock::now() - 1ms);
   ASSERT_FALSE(late);
@@ -135,7 +133,7 @@ TEST_F(Sharing, threads_may_open_a_file_that_does_not_exist_yet) {
   std::atomic<int> granted = 0;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
-      Caller here(path_);
+      SqliteCaller here(path_);
       granted += here.granted("k" + std::to_string(i));
     });
   }
@@ -144,8 +142,8 @@ TEST_F(Sharing, threads_may_open_a_file_that_does_not_exist_yet) {
 }
 
 TEST_F(Sharing, two_stores_of_one_origin_work_at_the_same_time) {
-  const auto store = sqlite::store({.path = path_}).value();
-  Caller callers(store), keeper(store), owner(path_);
+  const auto store = store_at(path_);
+  SqliteCaller callers(store), keeper(store), owner(path_);
   ASSERT_TRUE(owner.granted("k"));
   ASSERT_TRUE(callers.queues("k"));
   std::thread renewing([&] {
@@ -156,7 +154,7 @@ TEST_F(Sharing, two_stores_of_one_origin_work_at_the_same_time) {
   });
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(callers.queues("k"));
   renewing.join();
-  keeper.leave("k");  // the place is the client's, whichever store asks
+  keeper.leave("k", keeper.name());  // the place is the client's, whichever store asks
   owner.release("k");
   EXPECT_FALSE(callers.is_rung());
   EXPECT_TRUE(owner.granted("k"));
@@ -175,11 +173,11 @@ TEST_F(Sharing, the_log_stays_short_under_load) {
 TEST_F(Sharing, a_reader_that_stays_keeps_its_snapshot_and_stops_nobody) {
   RawDatabase reader(path_);
   {
-    Caller first(path_);
+    SqliteCaller first(path_);
     first.granted("k");
   }
   reader.ask("BEGIN; SELECT count(*) FROM locks");
-  Caller here(path_);
+  SqliteCaller here(path_);
   for (int i = 0; i < 1000; ++i) {
     here.granted("k" + std::to_string(i % 10));
     here.release("k" + std::to_string(i % 10));
@@ -195,7 +193,7 @@ TEST_F(Sharing, a_forked_child_may_open_the_file_and_outlive_its_parent) {
     ASSERT_FALSE(daemon.ask("fork").empty());
     daemon.send("load a 3000");
     for (int visit = 0; visit < 50; ++visit) {  // each finds the file in use, though its first user has gone
-      Caller visitor(path_);
+      SqliteCaller visitor(path_);
       EXPECT_TRUE(visitor.granted("b"));
       visitor.release("b");
     }
@@ -216,7 +214,7 @@ TEST_F(Sharing, a_full_disk_is_an_error_and_no_damage) {
 }
 
 TEST_F(Sharing, the_history_is_bounded) {
-  Caller here(path_);
+  SqliteCaller here(path_);
   RawDatabase(path_).ask(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) "
       "INSERT INTO holdfast_log(at, key, event, holder, token, by, reason) SELECT i, 'k', 'broken', 'h', i, "

@@ -17,45 +17,29 @@
 #include "stores/sqlite/store.h"
 #include "tests/processes/process.h"
 #include "tests/support/await.h"
+#include "tests/support/caller.h"
 #include "tests/support/scratch.h"
 
 namespace holdfast::test {
 
 using namespace std::chrono_literals;
 
-inline Instant soon() { return BootClock::now() + 20s; }
+inline std::shared_ptr<Store> store_at(const std::string& path) {
+  return sqlite::store({.path = path}).value();
+}
 
-// One client in this process, with one connection.
-class Caller {
+// One client in this process, with a listener.  Unless another owner is named, it asks by a name of its own.
+class SqliteCaller : public Caller {
  public:
-  explicit Caller(std::shared_ptr<Store> store)
-      : store_(std::move(store)),
-        connection_(store_->connect(soon()).value()),
-        listener_(connection_->listener()),
-        name_(owner_name(store_->client() + random_hex(16))) {}
-  explicit Caller(const std::string& path) : Caller(sqlite::store({.path = path}).value()) {}
+  explicit SqliteCaller(std::shared_ptr<Store> store) : Caller(std::move(store)) {}
+  explicit SqliteCaller(const std::string& path) : SqliteCaller(store_at(path)) {}
 
-  Result<Reply> try_ask(const Request& request, Instant until) {
-    Reply reply;
-    const Status status = connection_->apply({&request, 1}, {&reply, 1}, until);
-    if (!status) return status.error();
-    return reply;
-  }
-  Reply ask(const Request& request) { return try_ask(request, soon()).value(); }
-
+  using Caller::acquire, Caller::renew, Caller::release;
   Reply acquire(std::string_view key, Ttl ttl = 1h, Millis place = 0ms) {
-    return acquire_as(name_, key, ttl, place);
+    return acquire(key, name_, ttl, place);
   }
-  Reply acquire_as(std::string_view owner, std::string_view key, Ttl ttl = 1h, Millis place = 0ms) {
-    return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
-  }
-  Reply renew(std::string_view key, Ttl ttl = 1h) {
-    return ask({.verb = Verb::renew, .key = {key}, .owner = {name_}, .ttl = ttl});
-  }
-  Reply release(std::string_view key) { return ask({.verb = Verb::release, .key = {key}, .owner = {name_}}); }
-  Reply leave(std::string_view key) {
-    return ask({.verb = Verb::release, .key = {key}, .owner = {name_}, .place = 1ms});
-  }
+  Reply renew(std::string_view key, Ttl ttl = 1h) { return renew(key, name_, no_token, ttl); }
+  Reply release(std::string_view key) { return release(key, name_); }
 
   bool granted(std::string_view key) { return acquire(key).verdict == Verdict::granted; }
   bool queues(std::string_view key) { return acquire(key, 1h, 1h).verdict == Verdict::busy; }
@@ -67,19 +51,15 @@ class Caller {
   void hear() { (void)listener_->ready().value(); }
 
   std::vector<LogRow> log(std::string_view key) {
-    return connection_->list({.what = Query::What::log, .prefix = key, .exact = true}, soon()).value().log;
+    return list({.what = Query::What::log, .prefix = key, .exact = true}).log;
   }
-  std::vector<LeaseRow> leases() { return connection_->list({}, soon()).value().leases; }
+  std::vector<LeaseRow> leases() { return list({}).leases; }
 
-  Store& store() { return *store_; }
-  StoreConnection& connection() { return *connection_; }
   const std::string& name() const { return name_; }
 
  private:
-  const std::shared_ptr<Store> store_;
-  const std::unique_ptr<StoreConnection> connection_;
-  const std::unique_ptr<StoreListener> listener_;
-  const std::string name_;
+  const std::unique_ptr<StoreListener> listener_ = listener();
+  const std::string name_ = owner_name(store().client() + random_hex(16));
 };
 
 // SQLite without us.

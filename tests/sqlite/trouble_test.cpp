@@ -41,9 +41,9 @@ class Trouble : public SqliteTest {
       granted.emplace(key, reply.token);
     }
   }
-  static bool still_granted(Caller& caller, const std::map<std::string, Token>& granted) {
+  static bool still_granted(SqliteCaller& caller, const std::map<std::string, Token>& granted) {
     return std::all_of(granted.begin(), granted.end(), [&](const auto& grant) {
-      const Reply reply = caller.acquire_as("me", grant.first);
+      const Reply reply = caller.acquire(grant.first, "me");
       return reply.verdict == Verdict::granted && reply.token == grant.second;
     });
   }
@@ -66,7 +66,7 @@ TEST_F(Trouble, a_full_disk_is_an_error_and_nothing_acknowledged_is_lost) {
     if (!keep_mounts_to_ourselves()) return no_mounts;
     mount_memory(folder_, "size=256k,mode=700");
     std::map<std::string, Token> granted;
-    Caller here(inside_);
+    SqliteCaller here(inside_);
     const Error error = take_until_it_fails(here.connection(), granted);
     HOLDFAST_WANT(granted.size() > 10, std::to_string(granted.size()));
     HOLDFAST_WANT(error.code == Errc::unavailable, error.detail);
@@ -75,11 +75,11 @@ TEST_F(Trouble, a_full_disk_is_an_error_and_nothing_acknowledged_is_lost) {
                   error.detail);
     change_memory(folder_, "size=8m");
     HOLDFAST_WANT(still_granted(here, granted), "the same connection");
-    Caller fresh(inside_);
+    SqliteCaller fresh(inside_);
     HOLDFAST_WANT(still_granted(fresh, granted), "a fresh connection");
     const std::string first = granted.begin()->first;
-    fresh.ask({.verb = Verb::release, .key = {first}, .owner = {"me"}});
-    HOLDFAST_WANT(fresh.acquire_as("you", first).token > granted[first], "tokens rise");
+    fresh.release(first, "me");
+    HOLDFAST_WANT(fresh.acquire(first, "you").token > granted[first], "tokens rise");
     HOLDFAST_WANT(RawDatabase(inside_).ask("PRAGMA integrity_check") == "ok", "integrity");
     return {};
   });
@@ -123,7 +123,7 @@ TEST_F(Trouble, a_lack_of_inodes_is_an_error_that_passes) {
 }
 
 TEST_F(Trouble, a_read_only_mount_is_refused) {
-  { Caller here(inside_); }
+  { SqliteCaller here(inside_); }
   run([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return no_mounts;
     mount_read_only(folder_);
@@ -143,7 +143,7 @@ TEST_F(Trouble, a_folder_that_may_not_be_written_is_refused) {
   const std::string folder = scratch_.path() + "/theirs", path = folder + "/leases.db";
   run([&]() -> std::string {
     become_ordinary();
-    { Caller here(path); }
+    { SqliteCaller here(path); }
     for (const char* const suffix : {"-wal", "-shm"}) fs::remove(path + suffix);
     ::chmod(folder.c_str(), 0500);
     for (const std::string& given : {path, folder + "/new.db", folder + "/new/leases.db"}) {
@@ -165,7 +165,7 @@ TEST_F(Trouble, a_file_that_may_not_be_written_is_refused) {
   const std::string path = scratch_.path() + "/theirs/leases.db";
   run([&]() -> std::string {
     become_ordinary();
-    { Caller here(path); }
+    { SqliteCaller here(path); }
     for (const char* const suffix : {"", "-wal", "-shm"}) {
       ::chmod((path + suffix).c_str(), 0400);
       const auto connection = open(path);

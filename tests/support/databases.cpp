@@ -36,16 +36,24 @@ struct Candidate {
   Kind kind;
   std::string missing{};  // empty, or what to install
   bool extra = false;
+  bool jobs = true;  // it keeps jobs too
 };
+
+Kind transactional_kind(Kind kind) {
+  kind.transactions = true;
+  return kind;
+}
 
 #ifdef HOLDFAST_MONGODB
 // Nothing makes a database of a MongoDB hang but to stop the process, so that takes one of its own.
 Kind mongodb_kind(const std::string& name, const std::string& parameters) {
+  const bool own = parameters.empty(), replicated = shared_mongodb_has_streams();
   return {.name = name,
           .make = [=] { return make_mongodb_database(parameters); },
           .server = true,
-          .listener = shared_mongodb_has_streams(),
-          .make_alone = [=] { return make_own_mongodb_database(parameters); }};
+          .listener = replicated,
+          .make_alone = [=] { return make_own_mongodb_database(parameters); },
+          .lacks = {.push = !replicated, .durable = !own || !replicated, .jobs = !own}};
 }
 #endif
 
@@ -54,9 +62,9 @@ Kind mongodb_kind(const std::string& name, const std::string& parameters) {
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all{
       {{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
-      {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}},
+      {transactional_kind({"sqlite", [] { return std::make_unique<SqliteDatabase>(); }})},
 #ifdef HOLDFAST_POSTGRES
-      {{"postgres", make_postgres_database, true}, postgres_missing()},
+      {transactional_kind({"postgres", make_postgres_database, true}), postgres_missing()},
 #endif
 #ifdef HOLDFAST_REDIS
       {{"redis", [] { return make_redis_database(""); }, true}, redis_missing()},
@@ -65,7 +73,7 @@ const std::vector<Candidate>& candidates() {
 #endif
 #ifdef HOLDFAST_MONGODB
       {mongodb_kind("mongodb", ""), shared_mongodb_missing()},
-      {mongodb_kind("mongo_lock", "?layout=mongo-lock"), shared_mongodb_missing()},
+      {mongodb_kind("mongo_lock", "?layout=mongo-lock"), shared_mongodb_missing(), false, /*jobs=*/false},
 #endif
 #ifdef HOLDFAST_MARIADB
       {{"mariadb", [] { return make_mariadb_database(""); }, true, false}, mariadb_missing()},
@@ -73,6 +81,14 @@ const std::vector<Candidate>& candidates() {
 #endif
   };
   return all;
+}
+
+template <class Wanted>
+std::vector<Kind> kinds_of(const Wanted& wanted) {
+  std::vector<Kind> kinds;
+  for (const Candidate& candidate : candidates())
+    if (candidate.missing.empty() && wanted(candidate)) kinds.push_back(candidate.kind);
+  return kinds;
 }
 
 std::vector<std::string> missing(bool extra) {
@@ -88,19 +104,14 @@ std::vector<std::string> missing(bool extra) {
 }  // namespace
 
 std::vector<Kind> all_kinds() {
-  std::vector<Kind> kinds;
-  for (const Candidate& candidate : candidates())
-    if (candidate.missing.empty()) kinds.push_back(candidate.kind);
-  return kinds;
+  return kinds_of([](const Candidate&) { return true; });
 }
 
 std::vector<std::string> missing_kinds() { return missing(false); }
 std::vector<std::string> missing_extras() { return missing(true); }
 
 std::vector<Kind> job_kinds() {
-  std::vector<Kind> kinds = all_kinds();
-  std::erase_if(kinds, [](const Kind& kind) { return kind.name == "mongo_lock"; });
-  return kinds;
+  return kinds_of([](const Candidate& candidate) { return candidate.jobs; });
 }
 
 std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names) {
@@ -123,9 +134,20 @@ std::vector<Kind> darwin_kinds() {
 std::vector<Kind> shedlock_kinds() {
   std::vector<Kind> kinds;
   if (!kinds_named({"postgres"}).empty())
-    kinds.push_back({"postgres_shedlock", make_postgres_shedlock_database, true});
+    kinds.push_back({.name = "postgres_shedlock",
+                     .make = make_postgres_shedlock_database,
+                     .server = true,
+                     .lacks = {.durable = true, .jobs = true, .transactions = true}});
   if (!kinds_named({"mariadb"}).empty())
-    kinds.push_back({"mariadb_shedlock", make_mariadb_shedlock_database, true, false});
+    kinds.push_back({.name = "mariadb_shedlock",
+                     .make = make_mariadb_shedlock_database,
+                     .server = true,
+                     .listener = false,
+                     .lacks = {.durable = true, .jobs = true}});
+#ifdef HOLDFAST_MONGODB
+  if (!kinds_named({"mongodb"}).empty())
+    kinds.push_back(mongodb_kind("mongodb_shedlock", "?layout=shedlock&unsafe=allow"));
+#endif
   return kinds;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "holdfast/spi/descriptor.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast::test {
@@ -36,6 +37,9 @@ struct Kind {
   bool listener = true;  // it notifies waiters; otherwise they poll
   // One that can hang(); empty where every one can.
   std::function<std::unique_ptr<TestDatabase>()> make_alone{};
+  // What the descriptor of the store claims, and this layout or this server of it lacks.
+  StoreCapabilities lacks{};
+  bool transactions = false;  // jobs are enqueued in a transaction of the caller: its own tests show that
 
   std::unique_ptr<TestDatabase> alone() const { return make_alone ? make_alone() : make(); }
 };
@@ -53,8 +57,8 @@ std::vector<Kind> shared_job_kinds();
 std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names);
 // What a suite of Darwin's runs on: tables of our own, and its own ("darwin", which no other suite has).
 std::vector<Kind> darwin_kinds();
-// Layouts beside ShedLock's table ("postgres_shedlock", "mariadb_shedlock"), which only the contract is
-// tested on.
+// Layouts beside ShedLock's table or collection ("postgres_shedlock", "mariadb_shedlock",
+// "mongodb_shedlock"), which only the contract is tested on.
 std::vector<Kind> shedlock_kinds();
 // All of all_kinds(), and those.
 std::vector<Kind> all_kinds_and_shedlock();

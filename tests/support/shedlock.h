@@ -1,95 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// shedlock.h - JVMs with ShedLock beside clients of ours, on any database: the statements that its JDBC
-// provider sends, and what has to come of them.
+// shedlock.h - tests of JVMs with ShedLock beside Holdfast clients, on any database.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "base/time.h"
+#include "holdfast/spi/job_engine.h"
 #include "holdfast/spi/store.h"
 #include "tests/support/await.h"
 #include "tests/support/findings.h"
 
 namespace holdfast::test {
 
-enum class ShedLockOn : std::uint8_t { postgres, mysql };
-
-// A JVM.  By default it counts by the database's clock (usingDbTime), else by its own, which may be ahead.
-class Jvm {
- public:
-  // Runs a statement and returns how many rows it found or changed; -1: another row has that name.
-  using Run = std::function<int(const std::string& sql)>;
-
-  Jvm(Run run, ShedLockOn on, std::string host, std::optional<Millis> ahead = std::nullopt)
-      : run_(std::move(run)), on_(on), host_(std::move(host)), ahead_(ahead) {}
-
-  // Inserts a row once, then only updates it.
-  bool lock(const std::string& name, Millis at_most = std::chrono::minutes(10)) {
-    if (known_.insert(name).second && run_(insert(name, at_most)) > 0) return true;
-    return run_("UPDATE shedlock SET lock_until = " + after(at_most) + ", locked_at = " + now() +
-                ", locked_by = '" + host_ + "' WHERE shedlock.name = '" + name +
-                "' AND shedlock.lock_until <= " + now()) > 0;
-  }
-  bool extend(const std::string& name, Millis at_most = std::chrono::minutes(10)) {
-    return run_("UPDATE shedlock SET lock_until = " + after(at_most) + " WHERE name = '" + name +
-                "' AND locked_by = '" + host_ + "' AND lock_until > " + now()) > 0;
-  }
-  // By its own clock it does not look whose the lock is, and has remembered when it locked it.
-  bool unlock(const std::string& name, Millis at_least = Millis::zero()) {
-    if (ahead_) {
-      return run_("UPDATE shedlock SET lock_until = " + after(at_least) + " WHERE name = '" + name + "'") > 0;
-    }
-    const std::string least = plus("locked_at", at_least);
-    return run_("UPDATE shedlock SET lock_until = CASE WHEN " + least + " > " + now() + " THEN " + least +
-                " ELSE " + now() + " END WHERE name = '" + name + "' AND locked_by = '" + host_ + "'") > 0;
-  }
-
- private:
-  std::string insert(const std::string& name, Millis at_most) const {
-    const std::string values = " INTO shedlock(name, lock_until, locked_at, locked_by) VALUES('" + name +
-                               "', " + after(at_most) + ", " + now() + ", '" + host_ + "')";
-    if (on_ == ShedLockOn::mysql) return (ahead_ ? "INSERT" : "INSERT IGNORE") + values;
-    return "INSERT" + values + " ON CONFLICT (name) DO UPDATE SET lock_until = " + after(at_most) +
-           ", locked_at = " + now() + ", locked_by = '" + host_ + "' WHERE shedlock.name = '" + name +
-           "' AND shedlock.lock_until <= " + now();
-  }
-  std::string now() const {
-    if (ahead_) return after(Millis::zero());
-    return on_ == ShedLockOn::mysql ? "UTC_TIMESTAMP(3)" : "timezone('utc', CURRENT_TIMESTAMP)";
-  }
-  std::string after(Millis length) const {
-    if (!ahead_) return plus(now(), length);
-    const auto moment = std::chrono::floor<Millis>(wall_now().time_since_epoch()) + *ahead_ + length;
-    const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(moment).count();
-    std::tm utc{};
-    ::gmtime_r(&seconds, &utc);
-    char text[32];
-    const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S.", &utc);
-    return "'" + std::string(text, size) + std::to_string(1000 + moment.count() % 1000).substr(1) + "'";
-  }
-  std::string plus(const std::string& moment, Millis length) const {
-    if (on_ == ShedLockOn::mysql)
-      return "TIMESTAMPADD(MICROSECOND, " + std::to_string(Micros(length).count()) + ", " + moment + ")";
-    return moment + " + make_interval(secs => " + std::to_string(length.count()) + " / 1000.0)";
-  }
-
-  const Run run_;
-  const ShedLockOn on_;
-  const std::string host_;
-  const std::optional<Millis> ahead_;
-  std::set<std::string> known_;
-};
-
-// What both databases are asked.  World: `Ours ours()`, `Jvm jvm(host, ahead)`, `std::string value(sql)`,
-// `std::shared_ptr<Store> store()`, and `std::string utc()`, which is the server's time in SQL.
+// What all databases are asked.  World: `Caller ours()` or one made of it, `Jvm jvm(host, ahead)`,
+// `std::shared_ptr<Store> store()`, and what ShedLockTable has.
 template <class World>
 class ShedLockScenes {
  public:
@@ -98,7 +27,7 @@ class ShedLockScenes {
   void theirs_is_busy_until_they_unlock() {
     for (const auto ahead : clocks) {
       auto ours = w.ours();
-      Jvm jvm = w.jvm("web1", ahead);
+      auto jvm = w.jvm("web1", ahead);
       ASSERT_TRUE(jvm.lock("nightly"));
       const Reply busy = ours.acquire("nightly", "ann");
       EXPECT_EQ(busy.verdict, Verdict::busy);
@@ -119,7 +48,7 @@ class ShedLockScenes {
   void ours_is_locked_for_them_until_we_release_it() {
     for (const auto ahead : clocks) {
       auto ours = w.ours();
-      Jvm jvm = w.jvm("web1", ahead);
+      auto jvm = w.jvm("web1", ahead);
       const Reply mine = ours.acquire("nightly", "ann", std::chrono::minutes(10));
       ASSERT_EQ(mine.verdict, Verdict::granted);
       EXPECT_FALSE(jvm.lock("nightly"));
@@ -128,8 +57,7 @@ class ShedLockScenes {
       EXPECT_EQ(ours.renew("nightly", "ann", mine.token, std::chrono::minutes(20)).verdict, Verdict::granted);
       EXPECT_FALSE(jvm.lock("nightly"));
       EXPECT_EQ(ours.release("nightly", "ann", mine.token).verdict, Verdict::released);
-      EXPECT_EQ(w.value("SELECT COUNT(*) FROM shedlock WHERE lock_until <= " + w.utc()), "1")
-          << "the row stays";
+      EXPECT_EQ(w.free_rows(), 1) << "the row stays";
       EXPECT_TRUE(jvm.lock("nightly"));
       EXPECT_TRUE(jvm.unlock("nightly"));
     }
@@ -137,23 +65,25 @@ class ShedLockScenes {
 
   void theirs_that_ran_out_is_taken_over_and_tokens_rise() {
     auto ours = w.ours();
-    Jvm jvm = w.jvm("web1");
+    auto jvm = w.jvm("web1");
     const Reply before = ours.acquire("nightly", "ann");
     ours.release("nightly", "ann");
     ASSERT_TRUE(jvm.lock("nightly"));
     EXPECT_EQ(ours.acquire("nightly", "bob").verdict, Verdict::busy);
-    w.value("UPDATE shedlock SET lock_until = " + w.utc());
+    w.end_now();
     const Reply after = ours.acquire("nightly", "bob");
     EXPECT_EQ(after.verdict, Verdict::granted) << "at its lock_until it is free, as for ShedLock";
     EXPECT_GT(after.token, before.token);
     EXPECT_FALSE(jvm.extend("nightly"));
-    EXPECT_FALSE(jvm.unlock("nightly")) << "it looks whose it is";
+    if (World::unlock_looks) {
+      EXPECT_FALSE(jvm.unlock("nightly")) << "it looks whose it is";
+    }
     EXPECT_EQ(ours.renew("nightly", "bob", after.token).verdict, Verdict::granted);
   }
 
   void ours_that_ran_out_is_taken_over_by_them_and_lost() {
     auto ours = w.ours();
-    Jvm jvm = w.jvm("web1");
+    auto jvm = w.jvm("web1");
     const Reply mine = ours.acquire("nightly", "ann", Millis(20));
     ASSERT_TRUE(await([&] { return jvm.lock("nightly"); }));
     EXPECT_EQ(ours.renew("nightly", "ann", mine.token).verdict, Verdict::lost);
@@ -167,19 +97,19 @@ class ShedLockScenes {
   void a_lock_of_at_least_some_time_stays_after_their_unlock() {
     for (const auto ahead : clocks) {
       auto ours = w.ours();
-      Jvm jvm = w.jvm("web1", ahead);
+      auto jvm = w.jvm("web1", ahead);
       ASSERT_TRUE(jvm.lock("nightly"));
       ASSERT_TRUE(jvm.unlock("nightly", std::chrono::minutes(5)));
       const Reply busy = ours.acquire("nightly", "ann");
       EXPECT_EQ(busy.verdict, Verdict::busy);
       EXPECT_LE(busy.remaining, std::chrono::minutes(5));
-      w.value("UPDATE shedlock SET lock_until = locked_at");
+      w.end_at_start();
     }
   }
 
   void a_clock_that_is_ahead_takes_over_early_and_we_learn_it() {
     auto ours = w.ours();
-    Jvm ahead = w.jvm("web1", std::chrono::seconds(90)), right = w.jvm("web2", Millis(0));
+    auto ahead = w.jvm("web1", std::chrono::seconds(90)), right = w.jvm("web2", Millis(0));
     const Reply mine = ours.acquire("nightly", "ann", std::chrono::minutes(1));
     EXPECT_FALSE(right.lock("nightly"));
     EXPECT_TRUE(ahead.lock("nightly"));
@@ -189,9 +119,9 @@ class ShedLockScenes {
 
   void an_unlock_that_does_not_look_ends_ours_and_we_learn_it() {
     auto ours = w.ours();
-    Jvm jvm = w.jvm("web1", Millis(0));
+    auto jvm = w.jvm("web1", Millis(0));
     ASSERT_TRUE(jvm.lock("nightly"));
-    w.value("UPDATE shedlock SET lock_until = locked_at");  // its work outlasts lockAtMostFor
+    w.end_at_start();  // its work outlasts lockAtMostFor
     const Reply mine = ours.acquire("nightly", "ann");
     ASSERT_EQ(mine.verdict, Verdict::granted);
     ASSERT_TRUE(jvm.unlock("nightly"));
@@ -206,7 +136,7 @@ class ShedLockScenes {
         {.verb = Verb::acquire, .key = {longer}, .owner = {"ann"}, .ttl = Millis(600'000)},
         {.verb = Verb::acquire, .key = {longest}, .owner = {"ann"}, .ttl = Millis(600'000)}};
     Reply replies[2];
-    ASSERT_TRUE(ours.connection().apply(batch, replies, BootClock::now() + std::chrono::seconds(10)));
+    ASSERT_TRUE(ours.connection().apply(batch, replies, soon()));
     ASSERT_TRUE(replies[0].error);
     EXPECT_EQ(replies[0].error->code, Errc::refused);
     EXPECT_THAT(replies[0].error->detail, ::testing::HasSubstr("64 letters"));
@@ -217,10 +147,12 @@ class ShedLockScenes {
 
   void an_owner_that_is_called_like_their_host_is_another() {
     auto ours = w.ours();
-    Jvm jvm = w.jvm("web1");
+    auto jvm = w.jvm("web1");
     const Reply mine = ours.acquire("nightly", "web1");
     EXPECT_FALSE(jvm.extend("nightly"));
-    EXPECT_FALSE(jvm.unlock("nightly"));
+    if (World::unlock_looks) {
+      EXPECT_FALSE(jvm.unlock("nightly"));
+    }
     EXPECT_FALSE(jvm.lock("nightly"));
     EXPECT_EQ(ours.release("nightly", "web1", mine.token).verdict, Verdict::released);
     ASSERT_TRUE(jvm.lock("nightly"));
@@ -230,11 +162,7 @@ class ShedLockScenes {
       EXPECT_EQ(ours.release("nightly", name).verdict, Verdict::lost) << name;
     }
     for (const Token token : {no_token, mine.token, Token{to_number(mine.token) + 1}}) {
-      EXPECT_EQ(
-          ours.ask({.verb = Verb::evict, .key = {"nightly"}, .owner = {"op"}, .token = token, .note = "why"})
-              .value()
-              .verdict,
-          Verdict::lost);
+      EXPECT_EQ(ours.evict("nightly", token).verdict, Verdict::lost);
     }
     EXPECT_TRUE(jvm.extend("nightly")) << "it is theirs as before";
   }
@@ -252,20 +180,15 @@ class ShedLockScenes {
 
   void theirs_are_listed_without_a_token_and_free_rows_are_not_held() {
     auto ours = w.ours();
-    Jvm jvm = w.jvm("web1");
+    auto jvm = w.jvm("web1");
     ASSERT_TRUE(jvm.lock("b"));
     ASSERT_TRUE(jvm.lock("d"));
     ASSERT_TRUE(jvm.unlock("d"));
-    const Reply a = ours.ask({.verb = Verb::acquire,
-                              .key = {"a"},
-                              .owner = {"ann"},
-                              .ttl = Millis(600'000),
-                              .note = "why"})
-                        .value();
+    const Reply a = ours.ask(
+        {.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = Millis(600'000), .note = "why"});
     ours.acquire("c", "cat");
     ours.release("c", "cat");
-    const auto soon = [] { return BootClock::now() + std::chrono::seconds(10); };
-    const Page page = ours.connection().list({.free = false}, soon()).value();
+    const Page page = ours.list({.free = false});
     ASSERT_EQ(page.leases.size(), 2u);
     EXPECT_EQ(page.leases[0].token, a.token);
     EXPECT_EQ(page.leases[0].note, "why");
@@ -274,24 +197,36 @@ class ShedLockScenes {
     EXPECT_EQ(page.leases[1].token, no_token);
     EXPECT_GT(page.leases[1].remaining, std::chrono::minutes(9));
     EXPECT_EQ(ours.acquire("b", "bob").verdict, Verdict::busy);
-    EXPECT_EQ(ours.connection().list({.prefix = "b", .exact = true}, soon()).value().leases.at(0).owner,
-              "web1 (ShedLock)");
+    EXPECT_EQ(ours.row("b").owner, "web1 (ShedLock)");
     ASSERT_TRUE(jvm.unlock("b"));
-    EXPECT_EQ(ours.connection().list({.free = false}, soon()).value().leases.size(), 1u);
-    EXPECT_EQ(ours.connection().list({.prefix = "b"}, soon()).value().leases.size(),
-              ours.connection().list({.prefix = "b", .exact = true}, soon()).value().leases.size());
+    EXPECT_EQ(ours.list({.free = false}).leases.size(), 1u);
+    EXPECT_EQ(ours.list({.prefix = "b"}).leases.size(),
+              ours.list({.prefix = "b", .exact = true}).leases.size());
+  }
+
+  // No key of ours is empty.
+  void theirs_with_an_empty_name_is_listed() {
+    auto ours = w.ours();
+    auto jvm = w.jvm("web1");
+    ASSERT_TRUE(jvm.lock(""));
+    EXPECT_EQ(ours.list({.free = false}).leases.size(), 1u);
+    ASSERT_TRUE(jvm.lock("b"));
+    for (const bool free : {false, true}) {
+      const Page page = ours.list({.free = free, .limit = 2});
+      ASSERT_EQ(page.leases.size(), 2u) << free;
+      EXPECT_EQ(page.leases[0].key, "");
+      EXPECT_EQ(page.leases[0].owner, "web1 (ShedLock)");
+      EXPECT_EQ(page.leases[1].key, "b");
+      EXPECT_TRUE(ours.list({.after = "b", .free = free}).leases.empty());
+      EXPECT_EQ(ours.list({.prefix = "b", .free = free}).leases.size(), 1u);
+    }
   }
 
   void a_row_that_is_deleted_or_taken_in_between_is_lost() {
     auto ours = w.ours();
     const Reply mine = ours.acquire("nightly", "ann");
     w.value("DELETE FROM shedlock");
-    EXPECT_EQ(ours.connection()
-                  .list({.prefix = "nightly", .exact = true}, BootClock::now() + std::chrono::seconds(10))
-                  .value()
-                  .leases.at(0)
-                  .remaining,
-              Millis(0));
+    EXPECT_EQ(ours.row("nightly").remaining, Millis(0));
     EXPECT_EQ(ours.renew("nightly", "ann", mine.token).verdict, Verdict::lost);
     const Reply again = ours.acquire("nightly", "ann");
     EXPECT_GT(again.token, mine.token);
@@ -312,7 +247,7 @@ class ShedLockScenes {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&, t] {
-        Jvm jvm = w.jvm("node" + std::to_string(t));
+        auto jvm = w.jvm("node" + std::to_string(t));
         for (int i = 0; i < 40; ++i) take(jvm.lock("k"), [&] { EXPECT_TRUE(jvm.unlock("k")); });
       });
       threads.emplace_back([&, t] {
@@ -331,19 +266,15 @@ class ShedLockScenes {
 
   void a_purge_leaves_their_rows_and_tokens_rise_across_it() {
     auto ours = w.ours();
-    Jvm jvm = w.jvm("web1");
+    auto jvm = w.jvm("web1");
     const Reply mine = ours.acquire("nightly", "ann");
     ours.release("nightly", "ann");
     ASSERT_TRUE(jvm.lock("nightly"));
     EXPECT_EQ(ours.acquire("nightly", "bob").verdict, Verdict::busy);
     ASSERT_TRUE(jvm.unlock("nightly"));
-    w.value("UPDATE shedlock SET lock_until = locked_at");
+    w.end_at_start();
     const auto admin = w.store()->admin();
-    const auto purged = [&] {
-      return admin->purge({.free_for = Millis(0)}, BootClock::now() + std::chrono::seconds(10))
-                 .value()
-                 .keys == 1;
-    };
+    const auto purged = [&] { return admin->purge({.free_for = Millis(0)}, soon()).value().keys == 1; };
     EXPECT_EQ(ours.acquire("nightly", "cat", Millis(2)).verdict, Verdict::granted);
     EXPECT_TRUE(await(purged));
     EXPECT_EQ(w.value("SELECT COUNT(*) FROM shedlock"), "1") << "a JVM that has seen the row only updates it";
@@ -354,10 +285,10 @@ class ShedLockScenes {
 
   void it_says_of_itself_that_it_promises_less_and_keeps_no_jobs() {
     auto ours = w.ours();
-    const Traits traits = ours.connection().examine(BootClock::now() + std::chrono::seconds(10)).value();
+    const Traits traits = ours.examine();
     EXPECT_EQ(traits.grade, Grade::C);
     EXPECT_THAT(told(traits), ::testing::Contains(::testing::HasSubstr("layout=shedlock")));
-    const auto jobs = w.store()->jobs(BootClock::now() + std::chrono::seconds(10));
+    const auto jobs = w.store()->jobs(soon());
     ASSERT_FALSE(jobs);
     EXPECT_EQ(jobs.error().code, Errc::refused);
     EXPECT_THAT(jobs.error().detail, ::testing::HasSubstr("without layout=shedlock"));
@@ -382,11 +313,15 @@ class ShedLockScenes {
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_lock_of_at_least_some_time_stays_after_their_unlock)        \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_clock_that_is_ahead_takes_over_early_and_we_learn_it)       \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, an_unlock_that_does_not_look_ends_ours_and_we_learn_it)       \
-  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_name_that_does_not_fit_is_refused_and_harms_no_other)       \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, an_owner_that_is_called_like_their_host_is_another)           \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, an_owner_longer_than_their_column_is_shown_as_far_as_it_fits) \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, theirs_are_listed_without_a_token_and_free_rows_are_not_held) \
-  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_row_that_is_deleted_or_taken_in_between_is_lost)            \
+  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, theirs_with_an_empty_name_is_listed)                          \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, of_both_at_the_same_moment_one_wins)                          \
-  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_purge_leaves_their_rows_and_tokens_rise_across_it)          \
   HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, it_says_of_itself_that_it_promises_less_and_keeps_no_jobs)
+// And of what only a table has.
+#define HOLDFAST_SHEDLOCK_SCENES_ON_SQL(TEST, Suite)                                           \
+  HOLDFAST_SHEDLOCK_SCENES(TEST, Suite)                                                        \
+  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_name_that_does_not_fit_is_refused_and_harms_no_other) \
+  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_row_that_is_deleted_or_taken_in_between_is_lost)      \
+  HOLDFAST_SHEDLOCK_SCENE(TEST, Suite, a_purge_leaves_their_rows_and_tokens_rise_across_it)

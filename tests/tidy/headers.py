@@ -1,32 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule that every header compiles alone. Headers that did are remembered by the hash of all they include of ours."""
+"""The rule that every header compiles alone. ccache remembers those that did, also for another clone of this machine."""
 import concurrent.futures
-import hashlib
-import json
 import os
+import shutil
 import subprocess
+import tempfile
 
 COMPILER = os.environ.get("CXX", "g++")
-FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
-
-
-def closure(tree, path, seen):
-    """All files of ours that including `path` reads; a generated header stands for the files it is made from."""
-    seen.add(path)
-    for _, _, target in tree.includes(path):
-        if target and target not in seen:
-            if target in tree.files:
-                closure(tree, target, seen)
-            else:
-                seen.update(tree.made_from(target))
-    return seen
-
-
-def fingerprint(tree, path, command):
-    digest = hashlib.sha256(repr(command).encode())
-    for file in sorted(closure(tree, path, set())):
-        digest.update(f"{file}\0{tree.text(file)}\0".encode())
-    return digest.hexdigest()
+FLAGS = ["-std=c++20", "-O0", "-w"]
 
 
 def begins_a_source(tree, path):
@@ -50,35 +31,29 @@ def headers_alone(tree):
     command = [COMPILER, *FLAGS, "-I", "include", "-I", "src", "-I", ".", *driver_folders()]
     if tree.build:
         command += ["-I", os.path.join(tree.build, "generated")]
-    command += ["-"]
-    memory = os.path.join(tree.build, "tidy_headers.json") if tree.build else None
-    known = set(load(memory))
-    prints = {path: fingerprint(tree, path, command) for path in tree.select(".h")
-              if not begins_a_source(tree, path)}
-    work = [(command, path) for path in prints if prints[path] not in known]
-    bad = {path: words for (_, path), words in compile_each(work, tree.root) if words}
-    if memory:
-        with open(memory, "w", encoding="utf-8") as file:
-            json.dump(sorted(prints[path] for path in prints if path not in bad), file)
-    for path, words in sorted(bad.items()):
-        errors = [line for line in words.splitlines() if "error" in line] or ["the compiler failed"]
-        yield path, 1, f"include what it uses, so that it compiles alone ({errors[0].strip()})"
+    headers = [path for path in tree.select(".h") if not begins_a_source(tree, path)]
+    with tempfile.TemporaryDirectory() as nowhere:
+        said = compile_each(command, headers, tree.root, os.path.join(tree.build or nowhere, "headers"))
+    for path, words in said:
+        if words:
+            errors = [line for line in words.splitlines() if "error" in line] or ["the compiler failed"]
+            yield path, 1, f"include what it uses, so that it compiles alone ({errors[0].strip()})"
 
 
-def compile_each(work, folder):
-    """((command, header), what the compiler said if it failed) for each: the header included twice, and nothing else."""
-    def compile_alone(item):
-        command, header = item
-        done = subprocess.run(command, input=f'#include "{header}"\n' * 2, cwd=folder, capture_output=True, text=True, check=False)
-        return item, "" if done.returncode == 0 else done.stderr or "the compiler failed"
+def compile_each(command, headers, folder, made):
+    """(header, what the compiler said if it failed) for each: the header included twice, and nothing else. ccache knows what has
+    the same name below `folder`: the sources are made in `made`, and stay there."""
+    os.makedirs(made, exist_ok=True)
+    ccache = shutil.which("ccache")
+    command = [*([ccache] if ccache else []), *command]
+
+    def compile_alone(header):
+        source = os.path.join(made, header.replace("/", "_") + ".cpp")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(f'#include "{header}"\n' * 2)
+        done = subprocess.run([*command, "-c", source, "-o", source + ".o"], cwd=folder, capture_output=True, text=True,
+                              check=False, env={**os.environ, "CCACHE_BASEDIR": folder})
+        return header, "" if done.returncode == 0 else done.stderr or "the compiler failed"
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(compile_alone, work))
-
-
-def load(memory):
-    try:
-        with open(memory, encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, TypeError, ValueError):
-        return []
+        return list(pool.map(compile_alone, headers))

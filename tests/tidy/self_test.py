@@ -8,16 +8,19 @@ from tree import Tree
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 SCRIPT = "# SPDX-License-Identifier: Apache-2.0\n"
+STORE_FILES = "# Architecture\n## A store, file by file\n| file | role |\n| --- | --- |\n| `descriptor` | a |\n| `findings` | b |\n| `own.inc` | `sqlite` | c |\n"
 TOPIC_ROW = "| `sqlite.known` | danger | what it means | what to change |\n"
 
 # A tree without offence, full of what a careless rule would take for one.
 CLEAN = {
+    ".git": "gitdir: /" "home/me/holdfast/.git/worktrees/one\n",  # in a worktree it is a file
     "CMakeLists.txt": SCRIPT + "foreach(folder src/base src/core src/stores/a src/stores/b src/stores/sqlite src/client tests)\n",
     "README.md": "# Title\n[one](docs/one.md), [heading](docs/one.md#a-heading-with-code), [here](#title), `[no](link)`\n"
                  "[web](https://example.org/nowhere)\n```\n[no](link)\n```\n",
     "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n" + "é" * 100 + "\n"
                    f"| {'cell ' * 30}|\n<!-- until: {'true; ' * 30}-->\n```text\n{'column ' * 30}\n```\n"
                    f"- [a long link](https://example.org/{'x' * 100}).\n",
+    "docs/internals/architecture.md": STORE_FILES + "## Something else\n| `gone` | d |\n",
     "docs/stores/sqlite.md": TOPIC_ROW,
     "include/holdfast/clock.h": LICENCE + "#pragma once\n#include <chrono>\nusing Other = std::chrono::steady_clock;\n",
     "include/holdfast/all.h": LICENCE + '#pragma once\n#include <vector>\n#include "holdfast/clock.h"\n',
@@ -42,6 +45,7 @@ CLEAN = {
     "src/stores/sqlite/descriptor.h": LICENCE + "#pragma once\nextern int sqlite;\n",
     "src/stores/sqlite/descriptor.cpp": LICENCE,
     "src/stores/sqlite/findings.cpp": LICENCE + 'auto topic = "sqlite.known"; // "sqlite.unknown"\n',
+    "src/stores/sqlite/own.inc": "",
     "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp stores.cpp)\n",
     "src/client/client.h": LICENCE + "#pragma once\n",
     "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n',
@@ -68,6 +72,7 @@ PLANTS = [
     ("layers", "src/client/client.h", LICENCE + '#include "cli/args.h"\n', 2),
     ("layers", "src/client/client.h", LICENCE + '#include "tests/support.h"\n', 2),
     ("layers", "src/client/client.h", LICENCE + "#include <tests/support.h>\n", 2),
+    ("layers", "src/cli/cli.h", LICENCE + '#include "core/core.h"\n', 2),
     ("layers", "src/util/util.h", LICENCE, 1),
     ("layers", "src/stores/common.h", LICENCE, 1),
     *(("pure_core", "src/core/core.h", LICENCE + f"#include <{name}>\n", 2)
@@ -110,6 +115,10 @@ PLANTS = [
     *(("machine_paths", file, f"cd {words}\n", 1)
       for file in ("README.md", "dev", "src/base/now.cpp")
       for words in ("/" "work/main", '"/' 'home/me"', "https://deb." "debian.org/x", "pypi." "org")),
+    *(("same_files", file, LICENCE, 1)
+      for file in ("src/stores/sqlite/odd.cpp", "src/stores/sqlite/own.h", "src/stores/sqlite/part/findings.cpp")),
+    *(("same_files", "docs/internals/architecture.md", STORE_FILES + row, 8)
+      for row in ("| `gone` | d |\n", "| `gone.lua` | `sqlite` | d |\n")),
     ("topics", "src/stores/sqlite/new.cpp", LICENCE + 'auto topic = "sqlite.new";\n', 2),
     ("topics", "src/cli/new.cpp", LICENCE + 'auto topic = "all.new";\n', 2),
     ("topics", "src/stores/sqlite/listing.cpp", LICENCE + 'auto topic = "sqlite.elsewhere";\n', 2),
@@ -117,7 +126,7 @@ PLANTS = [
       for file in ("src/client/client.cpp", "src/stores/a/a.cpp", "include/holdfast/all.h", "src/stores/b/put.sql")
       for words in ('if (url.starts_with("sqlite:"))', "// as SQLite does", "#ifdef HOLDFAST_SQLITE")),
     ("topics", "docs/stores/sqlite.md", "| `sqlite.gone` | danger | means | change |\n", 1),
-    ("topics", "docs/stores/sqlite.md", TOPIC_ROW + "| `redis.known` | note | means | change |\n", 2),
+    ("topics", "docs/stores/sqlite.md", TOPIC_ROW + "| `memory.known` | note | means | change |\n", 2),
     ("topics", "docs/stores/sqlite.md", TOPIC_ROW + TOPIC_ROW, 2),
     ("topics", "docs/stores/sqlite.md", "| `sqlite.known` | bad | means | change |\n", 1),
     ("switches", "src/core/core.cpp", LICENCE + "switch (x) {\n  default:\n    break;\n}\n", 3),

@@ -12,9 +12,14 @@ ALSO = {"mariadb": ["mysql"]}
 NO_NAMES = {"memory"}
 
 
+def stores_of(tree):
+    """The stores: who has a descriptor."""
+    return sorted({path.split("/")[2] for path in tree.select("/descriptor.cpp", under=("src/stores/",))} - NO_NAMES)
+
+
 def store_names(tree):
     """No store's name stands in src/ or include/ outside its folder, its header and the table of stores."""
-    stores = sorted({path.split("/")[2] for path in tree.select("/descriptor.cpp", under=("src/stores/",))} - NO_NAMES)
+    stores = stores_of(tree)
     for path in tree.files:
         if not path.startswith(("src/", "include/")) or path.endswith("CMakeLists.txt") or path in TABLES:
             continue

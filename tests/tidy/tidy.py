@@ -6,7 +6,7 @@ tidy.py               runs all rules; prints every offence as FILE:LINE: RULE: w
 tidy.py --rule NAME   runs that rule only
 tidy.py --list        prints the names of the rules
 tidy.py --self-test   plants offences in a tree of its own and checks that each is found
---build DIR           where generated headers are, and where the headers known to compile are remembered
+--build DIR           where generated headers are
 """
 import argparse
 import os

@@ -31,6 +31,8 @@ class Tree:
             relative = os.path.relpath(folder, self.root)
             folders[:] = [f for f in folders if f not in ("build", "__pycache__") and (f == ".ci" or f[0] != ".")]
             for file in files:
+                if relative == "." and file == ".git":
+                    continue  # of a worktree: it says where the repository is
                 yield os.path.normpath(os.path.join(relative, file))
 
     def select(self, *suffixes, under=("",)):

@@ -23,11 +23,13 @@ TITLE = """The public API, made from include/holdfast/ by ./dev api. A differenc
 What it all means stands in the headers. What is under holdfast::detail is not listed and may change with every release.
 """
 # In the order in which one gets to know them.
+STORES = "Stores without a URL"
+TABLE_OF_STORES = os.path.join("src", "client", "stores.cpp")
 PARTS = {
-    "Leases": ["holdfast", "client", "lease", "options", "observer", "result", "clock", "lock", "fence"],
+    "Leases": ["holdfast", "client", "lease", "options", "observer", "result", "clock", "lock", "fence", "check"],
     "Jobs": ["jobs", "job", "job_args", "job_type", "job_worker"],
     "For people: who holds what": ["admin", "rows", "job_rows"],
-    "Stores without a URL": ["sqlite", "postgres", "redis", "mongodb", "mariadb", "memory"],
+    STORES: [],  # those of that table, in its order
     "For those who write a store": ["spi/store", "spi/job_engine", "spi/descriptor"],
     "The rest": ["version", "export"],
 }
@@ -217,12 +219,19 @@ def add(listing, text):
     parser.scope(0, len(parser.text), Scope(), 0)
 
 
+def parts(root):
+    with open(os.path.join(root, TABLE_OF_STORES), encoding="utf-8") as file:
+        stores = re.findall(r"\b(\w+)::store_descriptor,", file.read())
+    return {part: stores if part == STORES else names for part, names in PARTS.items()}
+
+
 def listing_of(root):
-    placed = [name for part in PARTS.values() for name in part]
+    in_order = parts(root)
+    placed = [name for part in in_order.values() for name in part]
     if sorted(placed) != sorted(header.removeprefix("holdfast/")[:-2] for header in headers(root)):
-        raise SystemExit(f"PARTS of {__file__} does not name each header of include/holdfast once")
+        raise SystemExit(f"PARTS of {__file__} and {TABLE_OF_STORES} do not name each header of include/holdfast once")
     listing = Listing(lines=[TITLE])
-    for part, names in PARTS.items():
+    for part, names in in_order.items():
         listing.lines.append(f"\n==== {part} ====\n")
         for name in names:
             before = len(listing.lines)

@@ -65,7 +65,7 @@ struct StoreDescriptor {
   std::span<const UrlParameter> parameters = {};
   std::string_view other_parameters = {};   // which its driver knows, for people; empty: others are refused
   std::string_view password_variable = {};  // of the environment, which its driver reads; empty: none
-  ListTopics topics = nullptr;              // of all that it can find: Finding::topic, accept= in a URL
+  ListTopics topics;                        // of all that it can find: Finding::topic, accept= in a URL
   std::string_view fence = {};              // code of the fence, to be run in that database; empty: none
   OpenStore open;                           // a URL whose scheme is one of these
   ListLibraries libraries = nullptr;        // loads its drivers; null: it needs none

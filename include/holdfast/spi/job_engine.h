@@ -66,6 +66,7 @@ struct EnqueueReply {
   std::optional<Moment> since{};  // duplicate: when the other job was enqueued; none: unknown
   std::string owner = {};         // locked: who holds the lock
   Moment now{};                   // the store's wall clock
+  std::optional<Error> error{};   // of a batch: only this job failed; then the other fields mean nothing
 };
 
 struct ClaimRequest {
@@ -88,14 +89,21 @@ struct Claimed {
   JobRow job = {};
   bool recovered = false;   // running: its last worker did not finish it
   Millis lock_remaining{};  // running under a lease: the remaining time of that; Millis(never): it has no end
-  std::string blocker = {};  // dropped, raised
-  Millis next = {};          // nothing: the time until a job may be due, at most a minute
-  Moment now{};              // the store's wall clock
+  std::string blocker = {};      // dropped, raised
+  Millis next = {};              // nothing: the time until a job may be due, at most a minute
+  Moment now{};                  // the store's wall clock
+  std::optional<Error> error{};  // of a batch: only this claim failed; then the other fields mean nothing
 };
 
 struct ClaimRef {
   JobId id;
   OwnerView owner;
+  Millis ttl{};  // renew: the claim lasts so long from now; it is never shortened
+};
+struct ClaimReply {
+  bool held = false;             // the claim still belongs to its owner, and was renewed
+  std::optional<Error> error{};  // only this claim failed, for example because another transaction has locked
+                                 // its job; then `held` means nothing
 };
 
 struct Finish {
@@ -115,6 +123,7 @@ struct Finished {
   bool finished = false;
   bool released = false;
   Moment now{};
+  std::optional<Error> error{};  // of a batch: only this one failed; then the other fields mean nothing
 };
 
 enum class JobChange : std::uint8_t {
@@ -124,22 +133,6 @@ enum class JobChange : std::uint8_t {
   remove,  // in any state but running
 };
 
-// One tick of a name: for schedules.
-struct Tick {
-  std::string_view name;
-  std::int64_t tick = 0;  // ignored if there is a period
-  Millis period{};        // the tick is the moment the period began, in microseconds
-  std::string_view by{};  // who takes it, for people
-};
-struct TickRow {
-  bool taken = false;          // take_tick: the caller has taken it
-  std::int64_t tick{};         // take_tick: the requested one; tick: the last one that was taken; -1: none
-  std::string by = {};         // who took the last one
-  std::optional<Moment> at{};  // when; none: never
-  std::optional<Moment> success{};  // when note_success was last called; none: never
-  Moment now{};                     // the store's wall clock
-};
-
 // Enqueues jobs: an engine, or a transaction of the caller (some stores' headers have it).
 class HOLDFAST_API Enqueuer {
  public:
@@ -147,6 +140,13 @@ class HOLDFAST_API Enqueuer {
 
   // Atomic: the job exists with its slot and its tick, or nothing was changed.
   virtual Result<EnqueueReply> enqueue(const NewJob& job, Instant until) = 0;
+
+  // Many jobs, in the order given.  Fills replies[i] for jobs[i].  Each is atomic on its own; a batch is not
+  // a transaction.  On failure the replies mean nothing, and the error's code shows whether any of them may
+  // have been applied.  By default the jobs are sent one by one, and each has its own error.
+  //
+  // REQUIRES: replies.size() == jobs.size().
+  virtual Status enqueue_all(std::span<const NewJob> jobs, std::span<EnqueueReply> replies, Instant until);
 };
 
 // One connection.  Used by one thread at a time.  It decides everything by the store's clocks.  On failure
@@ -164,15 +164,25 @@ class HOLDFAST_API JobEngine : public Enqueuer {
   // claim of the first job then expires.
   virtual Result<Claimed> claim(const ClaimRequest& request, Instant until) = 0;
 
-  // Each claim lasts `ttl` from now, and is never shortened.  held[i] is true if claims[i] still belongs to
-  // its owner.
+  // Renews claims.  Fills replies[i] for claims[i].  A job that another transaction has locked is not waited
+  // for: its claim gets an error of its own and can be renewed later.
   //
-  // REQUIRES: held.size() == claims.size().
-  virtual Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) = 0;
+  // REQUIRES: replies.size() == claims.size().
+  virtual Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) = 0;
 
   // Finishes the job if its claim still belongs to the owner, even if it has expired.  Calling it twice does
   // no harm. If the lock becomes free, the first job that waits for it becomes due.
   virtual Result<Finished> finish(const Finish& finish, Instant until) = 0;
+
+  // Finishes jobs, then claims others.  Fills finished[i] for done[i], and claimed[i] with a claim of
+  // owners[i] (`request.owner` is ignored); after the first `nothing`, all are `nothing`.  Each finish and
+  // each claim is atomic on its own.  On failure the results mean nothing, and the error's code shows whether
+  // any of them may have been applied.  By default they are sent one by one, and each has its own error.
+  //
+  // REQUIRES: finished.size() == done.size(), claimed.size() == owners.size().
+  virtual Status finish_and_claim(std::span<const Finish> done, std::span<Finished> finished,
+                                  const ClaimRequest& request, std::span<const OwnerView> owners,
+                                  std::span<Claimed> claimed, Instant until);
 
   // For people.  The newest job first.
   virtual Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) = 0;

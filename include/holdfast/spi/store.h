@@ -128,8 +128,12 @@ class HOLDFAST_API StoreConnection {
 
   virtual Result<Traits> examine(Instant until) = 0;
 
-  // This client's listener, or null where the database cannot notify: then waiters poll.
-  virtual std::unique_ptr<StoreListener> listener() { return nullptr; }
+  // This client's listener, or null where the database cannot notify: then waiters poll.  Returns by `until`
+  // or soon after.  A listener that could not connect by then tries again by itself, and waiters poll
+  // meanwhile; after an error the client asks for a listener again.
+  virtual Result<std::unique_ptr<StoreListener>> listener([[maybe_unused]] Instant until) {
+    return std::unique_ptr<StoreListener>();
+  }
 };
 
 // Administration of a store.  Apart from StoreConnection, because it must work before there are tables.  Each
@@ -139,9 +143,13 @@ class HOLDFAST_API StoreAdmin {
   virtual ~StoreAdmin() = default;
 
   // The statements that init() would run, in their order; empty if nothing is missing.  Changes nothing.
+  // If they have to look at every key, plan() and init() go on after `until` as long as the server answers.
   virtual Result<std::vector<std::string>> plan(Instant until) = 0;
   // Creates what is missing, and returns the statements it ran.  Any number of processes may call it at once.
   virtual Result<std::vector<std::string>> init(Instant until) = 0;
+  // The statements by which Holdfast decides about leases and jobs in the store, with the names of its
+  // tables, for people who want to read or EXPLAIN them; empty if there are none.  Does not connect.
+  virtual std::string statements() const = 0;
 
   // Tokens still rise after a purge.  A key whose last token is ahead of the store's wall clock is not
   // deleted.  Other clients can write meanwhile.  Errc::unavailable if it does not finish by `until`; what

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/doctor/report.h"
+#include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/setup/store_url.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr OptionSpec doctor_options[] = {
     {"--quick", "", "skip the self-test, which acquires and releases scratch keys"},
+    {"--show-sql", "", "only print the statements that decide about leases and jobs there"},
     {"--strict", "", "treat a warning like a danger: exit 77"},
     {"--ttl", "DURATION", "judge the round trips for leases with this ttl (default: 30s)"},
 };
@@ -27,13 +29,15 @@ constexpr Instead instead_of_quick[] = {{"--selftest", "doctor without --quick"}
                                         {"--self-test", "doctor without --quick"}};
 
 struct Doctor {
-  bool quick = false;   // without the self-test
-  bool strict = false;  // a warning is as bad as a danger
-  Millis ttl{};         // that the round trips are judged by
+  bool quick = false;     // without the self-test
+  bool show_sql = false;  // and nothing else
+  bool strict = false;    // a warning is as bad as a danger
+  Millis ttl{};           // that the round trips are judged by
 };
 
 Doctor doctor_of(const Given& given) {
-  return {given.flag("--quick"), given.flag("--strict"), ttl_of("--ttl", given.text("--ttl"))};
+  return {given.flag("--quick"), given.flag("--show-sql"), given.flag("--strict"),
+          ttl_of("--ttl", given.text("--ttl"))};
 }
 
 constexpr int calls = 20, clock_samples = 8;
@@ -216,7 +220,18 @@ Result<Report> examine(const Doctor& command, const Common& common) {
   return report;
 }
 
+int show_sql(const Common& common) {
+  auto store = try_store(common.store);
+  if (!store) return fail(store.error());
+  const std::string text = Admin(*store).statements();
+  if (text.empty())
+    complain(printable(without_secrets((*store)->name())) + " has no statements: it decides in this program");
+  print(common.json ? json_of_texts({{"statements", text}}) : text);
+  return exit_ok;
+}
+
 int execute(const Doctor& command, const Common& common) {
+  if (command.show_sql) return show_sql(common);
   const auto report = examine(command, common);
   if (!report) return fail(report.error());
   if (common.json) {
@@ -237,7 +252,8 @@ constinit const CommandSpec commands::doctor{
     .more = R"(Exit code: 0 all is well, 1 warnings, 77 unsafe, 69 the store cannot be reached.
 
   holdfast doctor
-  holdfast --store prod doctor --strict)",
+  holdfast --store prod doctor --strict
+  holdfast --store prod doctor --show-sql | less)",
     .read = reads<doctor_of>,
     .instead = instead_of_quick,
 };

@@ -9,7 +9,6 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "core/findings.h"
 #include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
@@ -169,7 +168,7 @@ void settle(Report& report) {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
-  report.diagnosis.grade = core::grade_of(report.diagnosis.grade, all);
+  report.diagnosis.grade = grade_of(report.diagnosis.grade, all);
 }
 
 int exit_code_of(const Report& report, bool strict) noexcept {

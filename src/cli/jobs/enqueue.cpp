@@ -9,7 +9,7 @@
 #include "cli/jobs/job_words.h"
 #include "cli/notices.h"
 #include "cli/output.h"
-#include "core/check.h"
+#include "holdfast/check.h"
 #include "holdfast/jobs.h"
 
 namespace holdfast::cli {
@@ -74,7 +74,7 @@ std::optional<JobLock> lock_of(const Given& given) {
   JobLock lock{.unique = unique_of(given), .limit = number_of(given, "--limit", {0, 1000}, 1)};
   if (timeout) {
     lock.timeout = duration("--lock-timeout", *timeout);
-    if (Status s = core::check_ttl(lock.timeout); !s)
+    if (Status s = check_ttl(lock.timeout); !s)
       refuse("--lock-timeout " + printable(*timeout) + ": " + s.error().detail);
   }
   if (window) lock.window = some_duration("--window", *window);

@@ -7,8 +7,7 @@
 #include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
-#include "core/check.h"
-#include "core/job_rule.h"
+#include "holdfast/check.h"
 
 namespace holdfast::cli {
 namespace {
@@ -39,7 +38,7 @@ LockOfJob lock_of_job(const Given& given) {
   if (!given.words.empty())
     refuse("--key " + shown(*key) + " and " + shown(given.words.front()) +
            " exclude each other; give one of them");
-  core::check_key(*key).value();
+  check_key(*key).value();
   return {.key = *key};
 }
 
@@ -62,8 +61,8 @@ int execute(const JobsLocked& command, const Common& common) {
   const auto key = key_of(command.lock, *found_store->store);
   if (!key) return fail(key.error());
   if (found_store->unused) return exit_no;
-  for (int n = 1; n <= command.limit; ++n) {
-    const auto found = found_store->by_hand.try_inspect(core::lock_name(*key, command.limit, n));
+  for (const std::string& lock : lock_keys(*key, command.limit)) {
+    const auto found = found_store->by_hand.try_inspect(lock);
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
     print(common.json ? json_of(found->lease) : printable(found->lease.owner));

@@ -8,7 +8,6 @@
 #include "cli/jobs/job_words.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
-#include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
@@ -59,8 +58,7 @@ Rows rows_of(const JobRow& job) {
 // The holders of the leases that a queued job needs.
 Status add_blockers(Rows& rows, const JobRow& job, Admin& admin) {
   if (job.state != JobState::queued) return Status{};
-  for (int n = 1; n <= job.limit; ++n) {
-    const std::string lock = core::lock_name(job.key, job.limit, n);
+  for (const std::string& lock : lock_keys(job.key, job.limit)) {
     const auto found = admin.try_inspect(lock);
     if (!found) return found.error();
     if (found->lease.remaining > Millis::zero())

@@ -6,7 +6,6 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "holdfast/jobs.h"
-#include "jobs/ticks.h"
 
 namespace holdfast::cli {
 namespace {
@@ -34,11 +33,11 @@ Error not_now(const Lease& lease, const std::string& why) {
 Status take_tick(Millis period, bool implicit, const Client& client, const Lease& lease) {
   const Jobs jobs(client);
   const std::string name = name_of(lease);
-  const auto before = Ticks::last(jobs, name);
+  const auto before = jobs.try_tick(name);
   if (!before) return before.error();
   const Millis begins = before->now.time_since_epoch() / Micros(period) * period;
   const auto row =
-      Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
+      jobs.try_take_tick({.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
   if (!row) return row.error();
   if (row->taken) {
     if (implicit && !before->at) warn_implicit("--tick", client);
@@ -50,7 +49,7 @@ Status take_tick(Millis period, bool implicit, const Client& client, const Lease
 }
 
 Status check_success(Millis every, bool implicit, const Client& client, const Lease& lease) {
-  const auto row = Ticks::last(Jobs(client), name_of(lease));
+  const auto row = Jobs(client).try_tick(name_of(lease));
   if (!row) return row.error();
   if (implicit && !row->success) warn_implicit("--every", client);
   // A success far in the future was recorded while the store's clock was wrong.
@@ -71,7 +70,7 @@ std::function<Status(const Client&, const Lease&)> admission(const RunCondition&
 
 void record_success(const Client& client, const Lease& lease, Status confirmed) {
   const Status noted =
-      confirmed ? Ticks::note_success(Jobs(client), name_of(lease), lease.owner()) : std::move(confirmed);
+      confirmed ? Jobs(client).try_note_success(name_of(lease), lease.owner()) : std::move(confirmed);
   if (!noted)
     complain("cannot record the success of " + printable(lease.key()) + ": " + noted.error().detail +
              "; the next run will not be skipped");

@@ -57,6 +57,18 @@ std::string left_of(const LeaseRow& row) {
   return row.remaining == never ? "no end" : format_duration(row.remaining);
 }
 
+std::string after_break(const LeaseRow& row) {
+  if (row.detached)
+    return "the lease is detached: its holder learns of the break when it next renews or releases";
+  if (row.remaining == never)
+    return "the lease has no end, so its holder never asks the store and learns of the break only when it "
+           "releases";
+  // It may have renewed since the row was read.
+  const Millis longest = std::max(row.remaining, row.ttl.value_or(row.remaining));
+  return "the old holder may run until its next renewal (usually within ttl/3), at most for another " +
+         format_duration(longest);
+}
+
 std::string who(const std::string& owner) { return printable(short_owner(owner)); }
 std::string because(const std::string& detail) { return detail.empty() ? "" : ": " + printable(detail); }
 std::string with_token(Token token) {

@@ -17,6 +17,10 @@ std::string who(const std::string& owner);
 std::string because(const std::string& detail);  // ": detail", or nothing
 std::string with_token(Token token);             // ", token 17", or nothing
 
+// What the holder does when this lease is broken, as far as the store can know: the store does not know which
+// holders never renew.
+std::string after_break(const LeaseRow& row);
+
 // The store has a record of that key.  It forgets a key that has been free for long; some layouts forget it
 // at once.
 bool is_known(const Inspection& found);

@@ -14,7 +14,6 @@
 #include "cli/see/describe.h"
 #include "cli/see/timeline.h"
 #include "cli/words/values.h"
-#include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
@@ -74,9 +73,8 @@ Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
 // A job that may run several times at once has a lease for each.
 std::set<std::string> leases_of(const Subject& subject) {
   std::set<std::string> keys;
-  for (const JobRow& job : subject.jobs) {
-    for (int n = 1; n <= job.limit; ++n) keys.insert(core::lock_name(job.key, job.limit, n));
-  }
+  for (const JobRow& job : subject.jobs)
+    for (std::string& key : lock_keys(job.key, job.limit)) keys.insert(std::move(key));
   if (keys.empty()) keys.insert(subject.key);
   return keys;
 }

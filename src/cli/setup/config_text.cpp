@@ -22,7 +22,7 @@ struct Misread {};
 #include "cli/commands.h"
 #include "cli/setup/store_url.h"
 #include "cli/words/values.h"
-#include "core/check.h"
+#include "holdfast/check.h"
 #include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
@@ -244,7 +244,7 @@ class Reader {
   void add_section(const toml::key& prefix, const toml::node& node) {
     const std::string keys(prefix.str());
     if (keys.empty()) wrong(prefix, "the prefix \"\" matches every key; write [defaults]");
-    if (Status s = core::check_key(keys); !s) wrong(prefix, s.error().detail);
+    if (Status s = check_key(keys); !s) wrong(prefix, s.error().detail);
     out_.sections.push_back({keys, entries_of(table_of(prefix, node))});
   }
 

@@ -101,13 +101,11 @@ Lines break_page(const Model& model, std::size_t columns, Moment now) {
   if (model.mode() == Mode::confirm) rows.push_back({"reason", model.reason()});
   add_pairs(lines, rows, columns);
   lines.emplace_back();
-  add_words(
-      lines,
-      lease.detached
-          ? "The lease is detached: its holder learns of the break only when it next renews or releases."
-          : "The old holder may run until its next renewal (at most ttl/3), and somebody else may be "
-            "granted the key meanwhile. If there is time, stop the process instead.",
-      Style::doubtful, columns);
+  std::string warning = after_break(lease) + ".";
+  warning.front() = 'T';
+  if (!lease.detached)
+    warning += " Somebody else may be granted the key meanwhile. If there is time, stop the process instead.";
+  add_words(lines, warning, Style::doubtful, columns);
   return lines;
 }
 

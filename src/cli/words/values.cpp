@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
-#include "core/check.h"
+#include "holdfast/check.h"
 
 namespace holdfast::cli {
 namespace {
@@ -110,8 +110,7 @@ Millis ttl_of(const char* option, const Text& given) {
   if (!given) return std::chrono::seconds(30);  // as AcquireOptions::ttl
   if (*given == "never") return Millis(never);
   const Millis ttl = duration(option, *given);
-  if (Status s = core::check_ttl(ttl); !s)
-    refuse(std::string(option) + " " + *given + ": " + s.error().detail);
+  if (Status s = check_ttl(ttl); !s) refuse(std::string(option) + " " + *given + ": " + s.error().detail);
   return ttl;
 }
 
@@ -144,14 +143,14 @@ std::size_t choice_of(const Given& given, const char* option, const char* wrong)
 std::string key_of(const Given& given) {
   const Text key = given.word(0);
   if (!key) refuse("KEY is missing; usage: " + usage_of(*given.command));
-  core::check_key(*key).value();
+  check_key(*key).value();
   return *key;
 }
 
 std::string owner_of(const Given& given) {
   const Text owner = given.text("--owner");
   if (!owner) refuse("--owner is missing; usage: " + usage_of(*given.command));
-  core::check_owner(*owner).value();
+  check_owner(*owner).value();
   return *owner;
 }
 
@@ -182,10 +181,10 @@ AcquireOptions acquire_options_of(const Given& given) {
                          .wait = wait_of(given),
                          .note = given.text("--note").value_or("")};
   if (const Text owner = given.text("--owner")) {
-    core::check_owner(*owner).value();
+    check_owner(*owner).value();
     options.owner = *owner;
   }
-  core::check_terms(core::settle(options, {}), {}).value();
+  check_options(options).value();
   return options;
 }
 

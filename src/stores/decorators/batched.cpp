@@ -175,10 +175,8 @@ Result<Page> Batched::list(const Query& query, Instant until) {
   return alone(until, [&] { return connection_.list(query, until); });
 }
 
-std::unique_ptr<StoreListener> Batched::listener() {
-  auto listener =
-      alone(Instant::max(), [&] { return Result<std::unique_ptr<StoreListener>>(connection_.listener()); });
-  return listener ? *std::move(listener) : nullptr;
+Result<std::unique_ptr<StoreListener>> Batched::listener(Instant until) {
+  return alone(until, [&] { return connection_.listener(until); });
 }
 
 Result<Traits> Batched::examine(Instant until) {

@@ -25,7 +25,7 @@ class Batched final : public StoreConnection {
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;
   Result<Traits> examine(Instant until) override;
-  std::unique_ptr<StoreListener> listener() override;
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override;
 
   // How many callers are here, those in flight included.
   std::size_t callers() {

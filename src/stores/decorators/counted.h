@@ -26,7 +26,9 @@ class Counted final : public StoreConnection {
   }
   Result<Page> list(const Query& query, Instant until) override { return connection_->list(query, until); }
   Result<Traits> examine(Instant until) override { return connection_->examine(until); }
-  std::unique_ptr<StoreListener> listener() override { return connection_->listener(); }
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override {
+    return connection_->listener(until);
+  }
 
  private:
   const std::unique_ptr<StoreConnection> connection_;

@@ -33,7 +33,9 @@ class Faulty final : public StoreConnection {
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override { return connection_->list(query, until); }
   Result<Traits> examine(Instant until) override { return connection_->examine(until); }
-  std::unique_ptr<StoreListener> listener() override { return connection_->listener(); }
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override {
+    return connection_->listener(until);
+  }
 
  private:
   const std::unique_ptr<StoreConnection> connection_;

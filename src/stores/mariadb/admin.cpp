@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/row.h"
+#include "core/statement_list.h"
 #include "core/table_version.h"
 #include "stores/mariadb/layouts.h"
 #include "stores/mariadb/sql.h"
@@ -143,6 +144,16 @@ std::uint64_t MariaStoreAdmin::purge_keys(Connection& connection, const Purge& w
     gone += found.rows.size();
     behind = last;
   }
+}
+
+std::string MariaStoreAdmin::statements() const {
+  return core::statement_list(all_sql, [&](std::size_t i) {
+    const Tables& tables = config_->tables;
+    for (const ForeignLayout* other : {&darwin_layout, &shedlock_layout})
+      if (other != tables.foreign() && all_sql[i].name.find(other->name) != std::string_view::npos)
+        return std::string();
+    return core::lines_for(tables.schema(static_cast<Sql>(i), "{key_type}"), true);
+  });
 }
 
 Result<Purged> MariaStoreAdmin::purge(const Purge& what, Instant until) {

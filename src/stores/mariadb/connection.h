@@ -10,8 +10,8 @@
 
 #include "holdfast/clock.h"
 #include "stores/mariadb/config.h"
+#include "stores/mariadb/driver.h"
 #include "stores/mariadb/fault.h"
-#include "stores/mariadb/libmariadb.h"
 
 namespace holdfast::mariadb {
 

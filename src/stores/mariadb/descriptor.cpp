@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "core/url_parameters.h"
 #include "holdfast/mariadb.h"
+#include "stores/mariadb/driver.h"
 #include "stores/mariadb/fence.sql.h"
 #include "stores/mariadb/findings.h"
 #include "stores/mariadb/layouts.h"
-#include "stores/mariadb/libmariadb.h"
 
 namespace holdfast::mariadb {
 namespace {

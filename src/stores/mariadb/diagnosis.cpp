@@ -63,7 +63,7 @@ class Diagnosing {
     Diagnosis diagnosis{.server = name_of(probe_), .findings = findings_of(probe_, config_)};
     for (Finding& finding : findings_of(depth_, probe_, config_))
       diagnosis.findings.push_back(std::move(finding));
-    diagnosis.grade = core::grade_of(Grade::B, diagnosis.findings);
+    diagnosis.grade = grade_of(Grade::B, diagnosis.findings);
     core::mark_accepted(diagnosis.findings, config_.accepted());
     return diagnosis;
   }

@@ -2,11 +2,13 @@
 // The rows of jobs and ticks: a record as SQL and back, and how rows are read by id, written and deleted.
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "base/time.h"
+#include "core/job_fields.h"
 #include "stores/mariadb/jobs.h"
 #include "stores/mariadb/sql.h"
 
@@ -15,21 +17,43 @@ namespace {
 
 using core::JobRecord;
 using rows::TickRecord;
-using Assignments = std::vector<std::pair<const char*, std::string>>;
+using Assignments = std::vector<std::pair<std::string_view, std::string>>;
 
 constexpr std::size_t most_purged = 100'000;
 constexpr std::size_t longest_name = 512;
 constexpr Micros latest{std::int64_t{1} << 57};
 
-// Of the `count` values of `Enum` the one with that name; the first, if no version has written that name.
-template <class Enum>
-Enum value_named(std::string_view word, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
-  return {};
+// The column of a field; empty: it is found elsewhere (index_columns_of).
+std::string_view column_of(std::string_view field) {
+  constexpr std::pair<std::string_view, std::string_view> others[] = {{"id", ""},
+                                                                      {"slotted", ""},
+                                                                      {"claim_until", ""},
+                                                                      {"key", "`key`"},
+                                                                      {"lock_ttl", "lock_ttl_ms"},
+                                                                      {"limit", "lock_limit"},
+                                                                      {"unique", "uniqueness"},
+                                                                      {"lock", "lock_key"},
+                                                                      {"token", "lock_token"}};
+  for (const auto& [other, column] : others)
+    if (field == other) return column;
+  return field;
 }
 
-std::string datetime_or_null(std::optional<Moment> moment) { return moment ? datetime_of(*moment) : "NULL"; }
+// The columns of fields with their values as SQL.
+class Facts {
+ public:
+  void text(std::string_view column, std::string_view value) { all.emplace_back(column, hex(value)); }
+  void number(std::string_view column, std::int64_t value) {
+    all.emplace_back(column, std::to_string(value));
+  }
+  void flag(std::string_view column, bool value) { all.emplace_back(column, digits(value)); }
+  template <class Time>
+  void moment(std::string_view column, std::optional<Time> value) {
+    all.emplace_back(column, value ? datetime_of(*value) : "NULL");
+  }
+
+  Assignments all = {};
+};
 
 bool is_purged(JobState state) {
   return state == JobState::done || state == JobState::dropped || state == JobState::cancelled;
@@ -37,33 +61,12 @@ bool is_purged(JobState state) {
 
 // What a job is.
 Assignments facts_of(const JobRecord& job) {
-  const JobRow& row = job.row;
-  return {{"name", hex(row.name)},
-          {"queue", hex(row.queue)},
-          {"args", hex(row.args)},
-          {"`key`", hex(row.key)},
-          {"priority", std::to_string(row.priority)},
-          {"state", hex(to_string(row.state))},
-          {"enqueued_at", datetime_of(row.enqueued_at)},
-          {"run_at", datetime_of(row.run_at)},
-          {"due_at", datetime_of(row.due_at)},
-          {"started_at", datetime_or_null(row.started_at)},
-          {"finished_at", datetime_or_null(row.finished_at)},
-          {"attempt", std::to_string(row.attempt)},
-          {"crashes", std::to_string(row.crashes)},
-          {"max_attempts", std::to_string(row.max_attempts)},
-          {"lock_ttl_ms", std::to_string(row.lock_ttl.count())},
-          {"lock_fixed", digits(row.lock_fixed)},
-          {"lock_limit", std::to_string(row.limit)},
-          {"on_conflict", hex(to_string(row.on_conflict))},
-          {"uniqueness", hex(to_string(row.unique))},
-          {"parked", digits(row.parked)},
-          {"holder", hex(row.owner)},
-          {"lock_key", hex(row.lock)},
-          {"lock_token", std::to_string(to_number(row.token))},
-          {"error", hex(row.error)},
-          {"duplicates", std::to_string(row.duplicates)},
-          {"trail", hex(job.trail)}};
+  Facts facts;
+  core::each_field(job, [&](const char* name, const auto& field) {
+    if (const std::string_view column = column_of(name); !column.empty())
+      core::write_field(facts, column, field);
+  });
+  return std::move(facts.all);
 }
 
 // What it is found by.
@@ -79,7 +82,7 @@ Assignments index_columns_of(const JobRecord& job, Moment wall) {
           {"over_at", is_purged(row.state) ? datetime_of(micros_or_zero(row.finished_at)) : "NULL"}};
 }
 
-void add(std::string& text, const std::pair<const char*, std::string>& assignment) {
+void add(std::string& text, const std::pair<std::string_view, std::string>& assignment) {
   text += (text.empty() ? "" : ", ") + std::string(assignment.first) + " = " + assignment.second;
 }
 
@@ -96,19 +99,25 @@ std::string changed_columns(const JobRecord& before, const JobRecord& job, Momen
   std::string text;
   for (const auto& assignment : index_columns_of(job, wall)) add(text, assignment);
   const Assignments old = facts_of(before), now = facts_of(job);
-  for (std::size_t i = 0; i < now.size(); ++i)
-    if (old[i].second != now[i].second) add(text, now[i]);
+  const bool unknown_state = before.damaged == "state";  // `before` has another one than the row
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const bool mended = unknown_state && now[i].first == "state";
+    if (mended || old[i].second != now[i].second) add(text, now[i]);
+  }
   return text;
 }
 
-// The columns of a row, one after the other.
-class Columns {
+// Of a row that has job_columns, column by column.
+class JobColumns : public core::FieldReader {
  public:
-  Columns(const Answer& answer, std::size_t row) : answer_(answer), row_(row) {}
-  std::int64_t number() { return answer_.number(row_, column_++); }
-  int integer() { return static_cast<int>(number()); }
-  std::string text() { return std::string(answer_.text(row_, column_++)); }
-  Micros micros() { return answer_.moment(row_, column_++).value_or(Micros::zero()); }
+  JobColumns(const Answer& answer, std::size_t row) : answer_(answer), row_(row) {}
+
+  std::string_view text(const char*) { return answer_.text(row_, column_++); }
+  std::int64_t number(const char*) { return answer_.number(row_, column_++); }
+  bool flag(const char* name) { return number(name) != 0; }
+  Micros micros(const char*) { return answer_.moment(row_, column_++).value_or(Micros::zero()); }
+  Millis length(const char* name) { return Millis(number(name)); }
+  void damage(std::string_view name) { FieldReader::damage(column_of(name)); }
 
  private:
   const Answer& answer_;
@@ -133,39 +142,9 @@ void take_better(std::optional<JobRecord>& best, std::optional<JobRecord> found)
   if (found && (!best || core::before(found->row, best->row))) best = std::move(found);
 }
 
-// In braces the members are read in the order in which they stand here.
-JobRecord record_in(const Answer& a, std::size_t i) {
-  Columns next(a, i);
-  JobRecord record{.row = {.id = JobId{static_cast<std::uint64_t>(next.number())},
-                           .name = next.text(),
-                           .queue = next.text(),
-                           .args = next.text(),
-                           .key = next.text(),
-                           .priority = next.integer(),
-                           .state = value_named<JobState>(next.text(), job_states),
-                           .enqueued_at = Moment(next.micros()),
-                           .run_at = Moment(next.micros()),
-                           .due_at = Moment(next.micros()),
-                           .started_at = moment_or_none(next.micros()),
-                           .finished_at = moment_or_none(next.micros()),
-                           .attempt = next.integer(),
-                           .crashes = next.integer(),
-                           .max_attempts = next.integer(),
-                           .lock_ttl = Millis(next.number()),
-                           .lock_fixed = next.number() != 0,
-                           .limit = next.integer(),
-                           .on_conflict = value_named<OnConflict>(next.text(), 4),
-                           .unique = value_named<Unique>(next.text(), 4),
-                           .slotted = next.number() != 0,
-                           .parked = next.number() != 0,
-                           .owner = next.text(),
-                           .lock = next.text(),
-                           .token = Token{static_cast<std::uint64_t>(next.number())},
-                           .error = next.text(),
-                           .duplicates = static_cast<std::uint64_t>(next.number())}};
-  record.trail = next.text();
-  record.claim_until = next.micros();
-  return record;
+JobRecord record_in(const Answer& answer, std::size_t row) {
+  JobColumns columns(answer, row);
+  return core::read_job(columns);
 }
 
 std::vector<JobRecord> MariaEngine::records_in(const Answer& answer) {
@@ -236,6 +215,33 @@ void MariaEngine::update(const JobRecord& job) {
     take_better(first->second, job);
   else if (first->second && first->second->row.id == job.row.id)
     first_parked_.erase(first);
+}
+
+void MariaEngine::renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now) {
+  if (claims.empty()) return;
+  std::string ids;
+  for (const ClaimRef& claim : claims) ids += (ids.empty() ? "" : ", ") + digits_of(claim.id);
+  const Values values = {{"ids", ids}};
+  enum : std::size_t { locked, committed, count };
+  const auto answers =
+      ask(tables_.sql(Sql::lock_claims, values) + tables_.sql(Sql::read_claims, values), count);
+  const auto owners_in = [](const Answer& answer) {
+    std::map<std::int64_t, std::string_view> owners;
+    for (std::size_t i = 0; i < answer.rows.size(); ++i)
+      owners.emplace(answer.number(i, 0), answer.text(i, 1));
+    return owners;
+  };
+  const auto ours = owners_in(answers[locked]), all = owners_in(answers[committed]);
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const auto id = static_cast<std::int64_t>(to_number(claims[i].id));
+    const auto row = ours.find(id), seen = all.find(id);
+    replies[i].held = row != ours.end() && row->second == claims[i].owner.text;
+    if (replies[i].held)
+      write(tables_.sql(Sql::prolong_claim,
+                        {{"moment", datetime_of(now + claims[i].ttl)}, {"id", digits_of(claims[i].id)}}));
+    else if (row == ours.end() && seen != all.end() && seen->second == claims[i].owner.text)
+      replies[i].error = core::job_is_locked(config_->name);
+  }
 }
 
 void MariaEngine::erase(JobId id) { write(tables_.sql(Sql::delete_jobs, {{"ids", digits_of(id)}})); }

@@ -57,6 +57,7 @@ class MariaEngine final : public rows::RowEngine {
   std::optional<Micros> earliest_claim_end(Queues queues) override;
   JobId insert(const Record& job) override;
   void update(const Record& job) override;
+  void renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now) override;
   void erase(JobId id) override;
   std::vector<Record> find(const JobQuery& query) override;
   std::uint64_t erase_over(Moment finished_before, std::size_t limit) override;

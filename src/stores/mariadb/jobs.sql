@@ -4,10 +4,10 @@
 --   {for_update}  FOR UPDATE in a transaction that writes, else nothing
 
 -- part: job_columns
--- In the order in which job_rows.cpp reads them.
-       id, name, queue, args, `key`, priority, state, {us(enqueued_at)}, {us(run_at)}, {us(due_at)}, {us(started_at)},
-       {us(finished_at)}, attempt, crashes, max_attempts, lock_ttl_ms, lock_fixed, lock_limit, on_conflict, uniqueness,
-       slot IS NOT NULL, parked, holder, lock_key, lock_token, error, duplicates, trail, {us(claim_until)}
+-- In the order of core/job_fields.h.
+       id, name, queue, args, `key`, priority, {us(enqueued_at)}, max_attempts, lock_ttl_ms, lock_fixed, lock_limit,
+       on_conflict, uniqueness, state, {us(run_at)}, {us(due_at)}, {us(started_at)}, {us(finished_at)}, attempt, crashes,
+       slot IS NOT NULL, parked, holder, lock_key, lock_token, {us(claim_until)}, error, duplicates, trail
 
 -- name: read_clock
 SELECT {now_us};
@@ -32,6 +32,17 @@ SELECT
    AND ({queue} = '' OR queue = {queue}) AND ({job_state} = '' OR state = {job_state})
  ORDER BY id DESC
  LIMIT {limit};
+
+-- name: lock_claims
+-- Running jobs, without those that another transaction has locked.
+SELECT id, holder FROM {jobs} WHERE id IN ({ids}) AND state = 'running' ORDER BY id FOR UPDATE SKIP LOCKED;
+
+-- name: read_claims
+-- The same with those, as they were committed.
+SELECT id, holder FROM {jobs} WHERE id IN ({ids}) AND state = 'running';
+
+-- name: prolong_claim
+UPDATE {jobs} SET claim_until = GREATEST(claim_until, {moment}) WHERE id = {id};
 
 -- name: expired_job
 -- A job of a queue whose worker has not renewed its claim.

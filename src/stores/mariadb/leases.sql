@@ -57,7 +57,8 @@ SELECT {key}, {owner}, {clock}, {clock} + INTERVAL {ttl} MICROSECOND,
 -- The same, counted from the end of the lease.
 {patience}UPDATE {locks}
    SET locked_until = GREATEST(locked_until, LEAST(locked_until + INTERVAL {ttl} MICROSECOND, {last_day})),
-       ttl_ms = TIMESTAMPDIFF(MICROSECOND, {clock}, locked_until) DIV 1000, ttl_until = locked_until,  -- with ttl
+       ttl_ms = IF(ttl_until = locked_until, ttl_ms, TIMESTAMPDIFF(MICROSECOND, {clock}, locked_until) DIV 1000),  -- with ttl
+       ttl_until = locked_until,  -- with ttl
        sequence = LAST_INSERT_ID(sequence)
  WHERE `key` = {key} AND locked_by = {owner} AND {token} IN (0, sequence)
    AND COALESCE(locked_until >= {clock}, TRUE);

@@ -110,7 +110,7 @@ Result<Traits> MariaStoreConnection::examine(Instant until) {
     ready(until);
     probe_ = probe_server(*connection_, *config_, until);
     traits.findings = findings_of(probe_, *config_);
-    traits.grade = core::grade_of(Grade::B, traits.findings);
+    traits.grade = grade_of(Grade::B, traits.findings);
     core::mark_accepted(traits.findings, config_->accepted());
   } catch (const Failure& failure) {
     return undone(failure.error());

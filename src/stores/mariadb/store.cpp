@@ -5,8 +5,8 @@
 #include "stores/mariadb/admin.h"
 #include "stores/mariadb/config.h"
 #include "stores/mariadb/descriptor.h"
+#include "stores/mariadb/driver.h"
 #include "stores/mariadb/jobs.h"
-#include "stores/mariadb/libmariadb.h"
 #include "stores/mariadb/store_connection.h"
 
 namespace holdfast::mariadb {

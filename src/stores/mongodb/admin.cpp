@@ -5,8 +5,10 @@
 #include <span>
 
 #include "stores/mongodb/findings.h"
+#include "stores/mongodb/jobs.json.h"
 #include "stores/mongodb/leases.json.h"
 #include "stores/mongodb/probe.h"
+#include "stores/mongodb/shedlock.json.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -124,13 +126,19 @@ std::vector<std::string> MongoStoreAdmin::indexes(bool make, Instant until) {
     commands.insert(commands.end(), more.begin(), more.end());
   };
   const StoreConfig& config = connection_.config();
-  if (!config.beside_the_gem()) {
-    add(job_indexes(connection_, make, until));
-    return commands;
-  }
-  for (const Index& one : of_the_gem)
-    add(missing_indexes(connection_, config.options.collection, {&one, 1}, make, until));
+  if (config.keeps_jobs()) add(job_indexes(connection_, make, until));
+  if (config.beside_the_gem())
+    for (const Index& one : of_the_gem)
+      add(missing_indexes(connection_, config.options.collection, {&one, 1}, make, until));
   return commands;
+}
+
+std::string MongoStoreAdmin::statements() const {
+  const StoreConfig& config = connection_.config();
+  std::string text(leases_json);
+  if (config.beside_shedlock()) text += shedlock_json;
+  if (config.keeps_jobs()) text += jobs_json;
+  return text;
 }
 
 Result<Purged> MongoStoreAdmin::purge(const Purge& what, Instant until) {
@@ -210,12 +218,15 @@ std::uint64_t MongoStoreAdmin::purge_keys(Micros cut, Micros now, Instant until)
     std::vector<Document> over(2);
     over[0].text("owner", "");
     over[1].document("expires_at", Document().moment("$lt", now));
-    Document match;
+    Document token, match;
+    token.number("$lt", now.count());
+    if (connection_.config().beside_shedlock()) token.number("$gt", 0);  // others are ShedLock's alone
     match.document("_id", Document().text("$gt", after))
         .document("expires_at", Document().moment("$lte", cut))
         .array("$or", over)
         .document("queue.0", Document().flag("$exists", false))
-        .document("token", Document().number("$lt", now.count()));
+        .document("token", token);
+    add_free_for_shedlock(match, cut);
     const Document reply =
         connection_.run(find_command(connection_.config().leases(), match,
                                      Document().document("sort", Document().number("_id", 1)), purge_page),
@@ -223,7 +234,7 @@ std::uint64_t MongoStoreAdmin::purge_keys(Micros cut, Micros now, Instant until)
     const auto documents = documents_in(reply);
     if (documents.empty()) return gone;
     keep_remains(documents, until);
-    gone += delete_unchanged(documents, until);
+    gone += delete_unchanged(documents, cut, until);
     after = documents.back().text("_id");
   }
 }
@@ -256,7 +267,13 @@ void MongoStoreAdmin::keep_remains(const std::vector<View>& documents, Instant u
   throw_write_errors(reply, connection_.config());
 }
 
-std::uint64_t MongoStoreAdmin::delete_unchanged(const std::vector<View>& documents, Instant until) {
+// A JVM may have locked it since, by a clock that is behind the server's.
+void MongoStoreAdmin::add_free_for_shedlock(Document& match, Micros cut) const {
+  if (connection_.config().beside_shedlock()) match.document("lockUntil", Document().moment("$lte", cut));
+}
+
+std::uint64_t MongoStoreAdmin::delete_unchanged(const std::vector<View>& documents, Micros cut,
+                                                Instant until) {
   std::vector<Document> deletes;
   for (const View document : documents) {
     Document match;
@@ -264,6 +281,7 @@ std::uint64_t MongoStoreAdmin::delete_unchanged(const std::vector<View>& documen
         .number("token", document.number("token"))
         .moment("expires_at", document.moment("expires_at"))
         .document("queue.0", Document().flag("$exists", false));
+    add_free_for_shedlock(match, cut);
     deletes.push_back(std::move(Document().document("q", match).number("limit", 1)));
   }
   Document command;

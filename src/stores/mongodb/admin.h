@@ -28,6 +28,7 @@ class MongoStoreAdmin final : public StoreAdmin {
 
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
+  std::string statements() const override;
   Result<Purged> purge(const Purge& what, Instant until) override;
   Result<Diagnosis> diagnose(Instant until) override;
 
@@ -38,7 +39,8 @@ class MongoStoreAdmin final : public StoreAdmin {
   std::uint64_t remove_documents(const std::string& collection, const char* field, Micros cut, Instant until);
   std::uint64_t purge_keys(Micros cut, Micros now, Instant until);
   void keep_remains(const std::vector<View>& documents, Instant until);
-  std::uint64_t delete_unchanged(const std::vector<View>& documents, Instant until);
+  void add_free_for_shedlock(Document& match, Micros cut) const;
+  std::uint64_t delete_unchanged(const std::vector<View>& documents, Micros cut, Instant until);
 
   Connection connection_;
 };

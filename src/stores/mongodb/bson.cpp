@@ -87,6 +87,25 @@ Document& Document::all_of(const View& other) {
 
 Document Document::copy_of(const View& view) { return std::move(Document().all_of(view)); }
 
+Document Document::with_now(const View& command, Micros now) {
+  Document copy;
+  const bson_t original = command.as_bson();
+  bson_iter_t at;
+  if (!bson_iter_init_from_data(&at, bson_get_data(&original), original.len)) return copy;
+  while (bson_iter_next(&at)) {
+    const char* const name = bson_iter_key(&at);
+    if (BSON_ITER_HOLDS_UTF8(&at) && text_at(at) == "$$NOW")
+      copy.document(name, Document().moment("$literal", std::optional(now)));
+    else if (BSON_ITER_HOLDS_ARRAY(&at))
+      copy.array(name, with_now(command[name], now).get());
+    else if (BSON_ITER_HOLDS_DOCUMENT(&at))
+      copy.document(name, with_now(command[name], now));
+    else
+      bson_append_iter(&copy.bson_, name, -1, &at);
+  }
+  return copy;
+}
+
 std::optional<bson_iter_t> View::find(const char* name) const {
   bson_iter_t iter;
   if (!data_ || !bson_iter_init_from_data(&iter, data_, size_) || !bson_iter_find(&iter, name))

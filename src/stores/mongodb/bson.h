@@ -7,7 +7,7 @@
 
 #include "core/row.h"
 #include "holdfast/clock.h"
-#include "stores/mongodb/mongoc.h"
+#include "stores/mongodb/driver.h"
 
 namespace holdfast::mongodb {
 
@@ -29,6 +29,11 @@ class Document {
     return moment(name, value ? std::optional(value->time_since_epoch()) : std::nullopt);
   }
   Document& null(std::string_view name);
+  // In milliseconds; null for `never`.
+  Document& duration(std::string_view name, Millis value) {
+    const auto micros = core::length_of(value);
+    return micros ? number(name, *micros / 1000) : null(name);
+  }
   Document& document(std::string_view name, const Document& value);
   Document& array(std::string_view name, const std::vector<Document>& values);
   Document& array(std::string_view name, const bson_t& values);
@@ -39,6 +44,8 @@ class Document {
   // Never destroyed: a thread that hangs with its server may read it while the process ends.
   static const Document& for_ever(std::string_view json) { return *new Document(from_json(json)); }
   static Document copy_of(const class View& view);
+  // A copy in which that moment stands in the place of the server's clock ("$$NOW").
+  static Document with_now(const class View& command, Micros now);
 
   const bson_t& get() const noexcept { return bson_; }
   bson_t& raw() noexcept { return bson_; }
@@ -99,11 +106,14 @@ class Constants {
   Constants& moment(std::string_view name, std::optional<Micros> value) {
     return put(name, [&](Document& d, std::string_view n) { d.moment(n, value); });
   }
-  // In milliseconds; null for `never`.
-  Constants& length(std::string_view name, Millis value) {
-    const auto micros = core::length_of(value);
-    if (micros) return number(name, *micros / 1000);
-    return put(name, [](Document& d, std::string_view n) { d.null(n); });
+  Constants& duration(std::string_view name, Millis value) {
+    return put(name, [&](Document& d, std::string_view n) { d.duration(n, value); });
+  }
+  Constants& texts(std::string_view name, const std::vector<std::string_view>& values) {
+    return put(name, [&](Document& d, std::string_view n) { d.texts(n, values); });
+  }
+  Constants& array(std::string_view name, const std::vector<Document>& values) {
+    return put(name, [&](Document& d, std::string_view n) { d.array(n, values); });
   }
 
   const Document& all() const noexcept { return all_; }

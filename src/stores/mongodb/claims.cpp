@@ -49,12 +49,15 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   const core::JobMoment at = job.moment();
   claimed.now = at.wall;
   const bool recovered = job.record.row.state == JobState::running;
-  const bool held = recovered && !job.record.row.lock.empty();
+  const bool damaged = !job.record.damaged.empty();  // perhaps its state, so it may have been running
+  const bool held = (recovered || damaged) && !job.record.row.lock.empty();
   give_back_of_the_dead(call, job);
   if (held) (void)lease(call, core::give_back(job.record.row));
-  if (!job.damaged.empty()) {
-    set_dead(call, job);
-    if (held) make_next_due(call, job.record.row.key);
+  if (damaged) {
+    core::JobRecord dead = job.record;
+    core::end_damaged(dead, at);
+    (void)call.jobs.swap(job, changed_job(job, dead));
+    if (held || job.record.row.parked) make_next_due(call, job.record.row.key);
     return false;
   }
 
@@ -76,7 +79,7 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
       if (!lock) lock = take_lock(call, request, after.row);
       claimed.what = start_or_park(call, request, *lock, at, after);
     }
-    const bool decided = call.jobs.swap(job, changed_job(after)) == JobCollection::Swapped::yes;
+    const bool decided = call.jobs.swap(job, changed_job(job, after)) == JobCollection::Swapped::yes;
     if (decided && too_early) {
       make_next_due(call, after.row.key);  // our lease may have stood in its way
       return false;
@@ -112,29 +115,10 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   return true;
 }
 
-// A job that nobody can read must not stop its queue, nor run with what is left of it.
-void MongoEngine::set_dead(Call& call, const KeptJob& job) {
-  core::JobRecord after = job.record;
-  JobRow& row = after.row;
-  row.error = "cannot run the job: the field " + job.damaged +
-              " of its document has a wrong type or an unknown value; repair it, then retry the job";
-  row.state = JobState::dead;
-  row.finished_at = Moment(job.now);
-  row.parked = false;
-  row.lock.clear();
-  row.token = no_token;
-  row.slotted = row.slotted && row.unique == Unique::until_success && !row.key.empty();
-  after.claim_until = Micros::zero();
-  core::note(after, Moment(job.now), "failed", row.error);
-  (void)call.jobs.swap(job, changed_job(after));
-}
-
 // Whoever took it before and died may have acquired any of its leases.
 void MongoEngine::give_back_of_the_dead(Call& call, const KeptJob& job) {
   if (job.last_taker.empty()) return;
-  std::vector<std::string> names;
-  const JobRow& row = job.record.row;
-  for (int n = 1; n <= row.limit; ++n) names.push_back(core::lock_name(row.key, row.limit, n));
+  const std::vector<std::string> names = lock_keys(job.record.row.key, job.record.row.limit);
   std::vector<Request> requests;
   for (const std::string& name : names)
     requests.push_back({.verb = Verb::release, .key = {name}, .owner = {job.last_taker}});

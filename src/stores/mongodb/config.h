@@ -11,7 +11,7 @@
 #include "base/url.h"
 #include "core/findings.h"
 #include "holdfast/mongodb.h"
-#include "stores/mongodb/mongoc.h"
+#include "stores/mongodb/driver.h"
 
 namespace holdfast::mongodb {
 
@@ -33,10 +33,16 @@ struct StoreConfig {
   // As a URL; holds no secret.
   std::string name() const {
     return printable("mongodb://" + place + "/" + database + "?collection=" + options.collection +
-                     (beside_the_gem() ? "&layout=mongo-lock" : ""));
+                     (beside_the_gem()    ? "&layout=mongo-lock"
+                      : beside_shedlock() ? "&layout=shedlock"
+                                          : ""));
   }
   bool beside_the_gem() const { return options.layout == Layout::mongo_lock; }
-  // Everything of a key is one document there.  Beside the gem it is a collection of Holdfast's own.
+  bool beside_shedlock() const { return options.layout == Layout::shedlock; }
+  // Jobs need a layout in which nobody else decides about locks.
+  bool keeps_jobs() const { return options.layout == Layout::own; }
+  // Everything of a key is one document there.  Beside the gem it is a collection of Holdfast's own; beside
+  // ShedLock it is ShedLock's, and the documents are its own too.
   std::string leases() const { return options.collection + (beside_the_gem() ? ".holdfast" : ""); }
   // What outlives the document of a key: its log, and the largest token of all purged keys.
   std::string remains() const { return options.collection + ".holdfast_log"; }

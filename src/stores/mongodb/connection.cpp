@@ -260,13 +260,15 @@ Document Connection::run_in(const std::string& database, Document command, Effec
     command.document("writeConcern", concern.flag("j", true).number("wtimeout", left));
   }
   if (effect == Effect::begins) command.document("writeConcern", Document().number("w", 1));
+  const auto fixed = config_->fixed_now;
+  const Document sent = fixed ? Document::with_now(View(command), *fixed) : std::move(command);
   mongoc_client_t* server = client();
   deadline_.until = until;
   deadline_.wrote = false;
   Document reply;
   bson_error_t error{};
   const bool good =
-      mongoc_client_command_simple(server, database.c_str(), &command.get(), nullptr, &reply.raw(), &error);
+      mongoc_client_command_simple(server, database.c_str(), &sent.get(), nullptr, &reply.raw(), &error);
   if (good) {
     if (auto doubt = write_concern_error(View(reply), *config_)) {
       close_if_gone(View(reply)["writeConcernError"].number("code"));

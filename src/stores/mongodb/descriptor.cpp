@@ -17,15 +17,15 @@ constexpr std::string_view store_titles[] = {"MongoDB"};
 constexpr std::string_view url_schemes[] = {"mongodb", "mongodb+srv"};
 
 constexpr UrlParameter url_parameters[] = {
-    {"collection", "NAME", "the collection", "locks"},
+    {"collection", "NAME", "the collection; with layout=shedlock the default is shedLock", "locks"},
     {"collections", "NAME:COLLECTION,…",
      "short names for other collections: client.in(NAME) is COLLECTION. A name that is not in the list is "
      "itself the name of a collection"},
-    {"layout", "own|mongo-lock", "mongo-lock: works beside Ruby's mongo-lock, on its documents", "own"},
+    {"layout", "own|mongo-lock|shedlock",
+     "mongo-lock, shedlock: works beside Ruby's mongo-lock or Java's ShedLock, on its documents", "own"},
     core::accept_parameter,
     core::unsafe_parameter,
 };
-constexpr core::TextParameter<Options> text_parameters[] = {{"collection", &Options::collection}};
 
 std::string encoded(std::string_view text) {
   static constexpr char digits[] = "0123456789ABCDEF";
@@ -59,14 +59,20 @@ Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Options options;
   std::string theirs;
   const auto other = [&](const std::string& name, const std::string& value) -> Status {
+    if (name == "collection" && value.empty())
+      return invalid("collection=: invalid value; write collection=NAME");
     if (name == "collections") return read_collections(url, value, options);
-    if (name == "layout")
-      options.layout = value == "own" ? Layout::own : Layout::mongo_lock;
+    if (name == "collection")
+      options.collection = value;
+    else if (name == "layout")
+      options.layout = value == "own"        ? Layout::own
+                       : value == "shedlock" ? Layout::shedlock
+                                             : Layout::mongo_lock;
     else
       theirs += (theirs.empty() ? "?" : "&") + encoded(name) + "=" + encoded(value);
     return Status{};
   };
-  if (Status s = core::read_parameters<Options>(url, store_descriptor, options, text_parameters, other); !s)
+  if (Status s = core::read_parameters<Options>(url, store_descriptor, options, {}, other); !s)
     return std::move(s).error();
   const bool slash = url.rest.find('/', 2) != std::string::npos;
   options.uri = url.scheme + ":" + url.rest + (slash || theirs.empty() ? "" : "/") + theirs;

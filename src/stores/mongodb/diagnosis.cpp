@@ -240,7 +240,7 @@ void read_rights(View status, const ServerProbe& probe, const StoreConfig& confi
   for (const std::string& collection : collections)
     for (const char* action : on_documents) need(action, collection, facts.lacks);
   if (probe.streams()) need("changeStream", config.leases(), facts.lacks);
-  if (!config.beside_the_gem())
+  if (config.keeps_jobs())
     for (const std::string& collection : {config.jobs(), config.ticks()})
       for (const char* action : on_documents) need(action, collection, facts.lacks_for_jobs);
   for (const View role : authority.documents("authenticatedUserRoles")) {

@@ -25,8 +25,9 @@ constexpr const char* too_large = "the document would be too large; remove what 
 constexpr const char* odd_collection =
     "leases cannot be kept in this collection; name another one with collection=";
 
-// A write is one document each: it happened wholly or not at all.  What the server says before it has begun
-// is unavailable or refused; what it may say while or after it wrote is in doubt.
+// A write is one document each: it happened wholly or not at all.  (Renewals of many keys are one update: see
+// MongoStoreConnection::update.)  What the server says before it has begun is unavailable or refused; what it
+// may say while or after it wrote is in doubt.
 constexpr Meaning meanings[] = {
     {13, Errc::refused, "this user lacks a right; grant what docs/stores/mongodb.md lists"},
     {18, Errc::refused, "the user or the password is wrong; check both, and authSource="},

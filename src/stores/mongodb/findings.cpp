@@ -104,6 +104,14 @@ constexpr core::FindingRule<ServerFacts> server_rules[] = {
      .what = "layout=mongo-lock: a Ruby process may insert a document beside ours at the same moment, extend "
              "ours as its own, or delete all; see docs/stores/mongodb.md",
      .advice = "switch to the native layout once no Ruby process uses the collection"},
+    {.topic = "mongodb.layout",
+     .severity = Severity::warning,
+     .applies = [](const ServerFacts& f) { return f.config.beside_shedlock(); },
+     .what = "layout=shedlock: JVMs count by their own clocks and unlock without looking whose the lock is: "
+             "one whose clock is ahead, or whose task takes longer than lockAtMostFor, can take over or end "
+             "a lease; see docs/migrate/shedlock.md",
+     .advice = "switch to the native layout once no JVM uses the collection",
+     .at_open = true},
 };
 
 // ---- what a diagnosis finds besides
@@ -320,7 +328,7 @@ Diagnosis diagnosis_of(const ServerProbe& probe, const Facts& facts, const Store
   for (const std::string& name : facts.vanishing) core::judge(index_rules, {name, true, false}, found);
   for (const std::string& name : facts.unique) core::judge(index_rules, {name, false, true}, found);
   core::judge(depth_rules, {facts, config}, found);
-  diagnosis.grade = core::grade_of(Grade::B, found);
+  diagnosis.grade = grade_of(Grade::B, found);
   core::mark_accepted(found, config.accepted());
   return diagnosis;
 }

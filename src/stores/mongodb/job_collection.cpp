@@ -13,6 +13,8 @@ namespace {
 constexpr const char* counter = "jobs";
 // One claim makes at most so many jobs due.
 constexpr std::size_t most_woken = 100;
+// Of those that wait for a lock, at most so many that are due, and check it anyway, are passed over.
+constexpr std::int64_t most_passed_over = 100;
 // An idle worker reads at most so many priorities to find out how long it may sleep.
 constexpr int most_priorities = 8;
 
@@ -21,10 +23,11 @@ Document& add_pipeline(Document& command, std::string_view field, const char* na
   return command.array(field, View(text)[name].as_bson());
 }
 
-// `field` <= the server's clock.
-Document has_come(const char* field) {
-  return Document::from_json(R"({"$lte": ["$)" + std::string(field) + R"(", "$$NOW"]})");
+Document compared_with_now(const char* how, const char* field) {
+  return Document::from_json(R"({")" + std::string(how) + R"(": ["$)" + field + R"(", "$$NOW"]})");
 }
+Document has_come(const char* field) { return compared_with_now("$lte", field); }
+Document is_to_come(const char* field) { return compared_with_now("$gt", field); }
 
 Document in_queues(std::span<const std::string> queues) {
   Document in, match;
@@ -203,12 +206,12 @@ std::optional<KeptJob> JobCollection::count_duplicate(const Document& filter) {
   return modify(std::move(command), Effect::writes);
 }
 
-std::size_t JobCollection::prolong(std::span<const ClaimRef> claims, Millis ttl) {
+std::size_t JobCollection::prolong(std::span<const ClaimRef> claims) {
   std::vector<Document> updates;
   for (const ClaimRef& claim : claims) {
     Document& one = updates.emplace_back();
     one.document("q", claim_of(claim));
-    add_pipeline(one, "u", "renew").document("c", Constants(false).length("ttl", ttl).all());
+    add_pipeline(one, "u", "renew").document("c", Constants(false).duration("ttl", claim.ttl).all());
   }
   Document command;
   command.text("update", name()).array("updates", updates).flag("ordered", false);
@@ -262,7 +265,7 @@ std::optional<KeptJob> JobCollection::take(const Document& filter, const char* h
   command.text("findAndModify", name()).document("query", filter);
   if (hint != nullptr) command.text("hint", hint).document("sort", in_order());
   add_pipeline(command, "update", "take");
-  command.document("let", Constants(true).text("taker", taker).length("length", length).all());
+  command.document("let", Constants(true).text("taker", taker).duration("length", length).all());
   command.document("fields", job_fields()).flag("new", true);
   return modify(std::move(command), Effect::begins);
 }
@@ -320,14 +323,29 @@ Millis JobCollection::idle(Queues queues, Micros& now) {
 // -- those that wait for a lock
 
 std::optional<KeptJob> JobCollection::first_waiting(std::string_view key) {
-  Document more;
+  Document match, more;
+  match.text("waits_for", key);
   more.text("hint", waits_index).document("sort", in_order());
-  return find(Document().text("waits_for", key), std::move(more));
+  auto first = find(match, std::move(more));
+  if (!first || first->record.row.due_at > first->moment().wall) return first;
+  std::vector<Document> stages(6);
+  stages[0].document("$match", match);
+  stages[1].document("$sort", in_order());
+  stages[2].number("$limit", most_passed_over);
+  stages[3].document("$match", Document().document("$expr", is_to_come("wake_at")));
+  stages[4].number("$limit", 1);
+  stages[5].document("$project", job_fields());
+  Document command;
+  command.text("aggregate", name()).array("pipeline", stages);
+  command.document("cursor", {}).text("hint", waits_index);
+  const Document reply = connection_.run(std::move(command), Effect::reads, until_);
+  const auto found = documents_in(reply);
+  return found.empty() ? std::nullopt : std::optional(kept_job(found.front()));
 }
 
 void JobCollection::make_scout(const KeptJob& waiting) {
   if (waiting.record.row.due_at <= waiting.moment().wall + core::scout_pause) return;  // it is already
-  (void)update(still_waiting(waiting), "scout", Constants(false).length("pause", core::scout_pause).all(),
+  (void)update(still_waiting(waiting), "scout", Constants(false).duration("pause", core::scout_pause).all(),
                false);
 }
 

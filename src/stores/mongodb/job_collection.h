@@ -7,7 +7,7 @@
 //   slot       it has its slot: unique
 //   ready      queued, and due when run_at is: found by (queue, priority, run_at, _id)
 //   wake_at    queued and due later than that, claimed, or taken: somebody has to check it then
-//   waits_for  parked, and not due: the key of its lock
+//   waits_for  parked, and not due when it was last written: the key of its lock
 //   over_at    done, dropped or cancelled since
 //   tick_name, tick  the tick that it was enqueued for: unique
 //
@@ -40,7 +40,6 @@ namespace holdfast::mongodb {
 struct KeptJob {
   core::JobRecord record = {};
   std::optional<std::int64_t> version = 0;  // none: it is no number
-  std::string damaged = {};                 // a field of a wrong type or with an unknown word; empty: none
   std::string taker = {}, last_taker = {};  // empty: nobody
   std::string tick_name = {};               // empty: it was enqueued for none
   std::int64_t tick = 0;
@@ -57,7 +56,7 @@ KeptJob kept_job(View document);
 // To insert.
 Document new_job(const KeptJob& job);
 // To update: the fields that a rule may have changed.  It has no taker afterwards.
-Document changed_job(const core::JobRecord& after);
+Document changed_job(const KeptJob& read, const core::JobRecord& after);
 // To update: a duplicate has replaced it.  Its taker stays.
 Document replaced_job(const KeptJob& read, const core::JobRecord& after);
 
@@ -112,7 +111,7 @@ class JobCollection {
   // The job as it is then.
   std::optional<KeptJob> count_duplicate(const Document& filter);
   // Prolongs the claims that are still their owners', and returns how many those are.
-  std::size_t prolong(std::span<const ClaimRef> claims, Millis ttl);
+  std::size_t prolong(std::span<const ClaimRef> claims);
   std::vector<bool> held(std::span<const ClaimRef> claims);
 
   // -- to claim
@@ -131,7 +130,7 @@ class JobCollection {
 
   // -- those that wait for a lock
 
-  // By core::before().
+  // By core::before(), of those that are not due.
   std::optional<KeptJob> first_waiting(std::string_view key);
   // It checks within scout_pause.
   void make_scout(const KeptJob& waiting);

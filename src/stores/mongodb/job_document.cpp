@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "core/job_fields.h"
 #include "stores/mongodb/job_collection.h"
 
 namespace holdfast::mongodb {
@@ -11,37 +12,25 @@ namespace {
 
 // Reads a document that somebody may have changed by hand.  A field of a wrong type reads as if it were
 // missing, and its name is kept.
-class Reader {
+class Reader : public core::FieldReader {
  public:
   explicit Reader(View document) : document_(document) {}
 
-  std::string text(const char* name) {
+  std::string_view text(const char* name) {
     check(name, {BSON_TYPE_UTF8});
-    return std::string(document_.text(name));
+    return document_.text(name);
   }
   std::optional<std::int64_t> number_or_none(const char* name) {
     if (!check(name, {BSON_TYPE_INT32, BSON_TYPE_INT64, BSON_TYPE_DOUBLE})) return std::nullopt;
     return document_.number(name);
   }
   std::int64_t number(const char* name) { return number_or_none(name).value_or(0); }
-  int small_number(const char* name) { return static_cast<int>(number(name)); }
   bool flag(const char* name) { return check(name, {BSON_TYPE_BOOL}) && document_.flag(name); }
   Micros micros(const char* name) {
     check(name, {BSON_TYPE_DATE_TIME});
     return document_.moment(name).value_or(Micros::zero());
   }
-  Moment moment(const char* name) { return Moment(micros(name)); }
-  // The one of that name, or the first of all.
-  template <class Enum>
-  Enum word(const char* name, int count) {
-    const std::string word = text(name);
-    for (int i = 0; i < count; ++i)
-      if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
-    if (!word.empty()) damaged_ = name;
-    return Enum{};
-  }
-
-  const std::string& damaged() const noexcept { return damaged_; }
+  Millis length(const char*) { return Millis(number("lock_ttl_ms")); }
 
  private:
   // False: it is missing, null or of another type.
@@ -49,12 +38,11 @@ class Reader {
     const bson_type_t type = document_.type(name);
     if (type == BSON_TYPE_EOD || type == BSON_TYPE_NULL) return false;
     const bool good = std::find(types.begin(), types.end(), type) != types.end();
-    if (!good) damaged_ = name;
+    if (!good) damage(name);
     return good;
   }
 
   const View document_;
-  std::string damaged_;
 };
 
 bool can_be_purged(JobState state) noexcept {
@@ -94,15 +82,25 @@ void add_places(const core::JobRecord& job, Document& set, Document* unset) {
   fields.moment("over_at", can_be_purged(row.state), micros_or_zero(row.finished_at));
 }
 
-void add_changing(const core::JobRecord& job, Document& set) {
-  const JobRow& row = job.row;
-  set.number("priority", row.priority).text("state", to_string(row.state));
-  set.moment("run_at", row.run_at).moment("due_at", row.due_at);
-  set.moment("started_at", row.started_at).moment("finished_at", row.finished_at);
-  set.number("attempt", row.attempt).number("crashes", row.crashes).flag("parked", row.parked);
-  set.text("holder", row.owner).text("lock", row.lock);
-  set.number("token", static_cast<std::int64_t>(to_number(row.token)));
-  set.text("error", row.error).text("trail", job.trail);
+// The name of a field in a document; empty: the document has it in another form (job_collection.h).
+std::string_view name_of(std::string_view field) {
+  if (field == "id" || field == "slotted" || field == "claim_until") return {};
+  return field == "lock_ttl" ? "lock_ttl_ms" : field;
+}
+
+template <class Value>
+void put(Document& document, std::string_view field, const Value& value) {
+  if (const std::string_view name = name_of(field); !name.empty()) core::write_field(document, name, value);
+}
+
+// The whole change: it counts the version, which starts again if somebody has damaged it.
+Document counted(const KeptJob& read, Document& set, Document change, std::int64_t duplicates = 0) {
+  Document increase;
+  if (duplicates > 0) increase.number("duplicates", duplicates);
+  read.version ? increase.number("version", 1) : set.number("version", 1);
+  change.document("$set", set);
+  if (duplicates > 0 || read.version) change.document("$inc", increase);
+  return change;
 }
 
 }  // namespace
@@ -120,12 +118,12 @@ Document unchanged(const KeptJob& read) {
 
 Document job_fields() {
   Document fields;
+  const core::JobRecord any;
+  core::each_field(any, [&](std::string_view field, const auto&) {
+    if (const std::string_view name = name_of(field); !name.empty()) fields.number(name, 1);
+  });
   for (const char* name :
-       {"version", "name",        "queue",      "args",       "key",         "priority",    "state",
-        "run_at",  "enqueued_at", "due_at",     "started_at", "finished_at", "attempt",     "crashes",
-        "parked",  "holder",      "lock",       "token",      "error",       "trail",       "slot",
-        "wake_at", "taker",       "last_taker", "duplicates", "unique",      "lock_ttl_ms", "lock_fixed",
-        "limit",   "on_conflict", "tick_name",  "tick",       "tick_until",  "max_attempts"})
+       {"version", "slot", "wake_at", "taker", "last_taker", "tick_name", "tick", "tick_until"})
     fields.number(name, 1);
   fields.text("now", "$$NOW");
   return fields;
@@ -133,58 +131,29 @@ Document job_fields() {
 
 KeptJob kept_job(View document) {
   Reader d(document);
-  KeptJob job{.version = Reader(document).number_or_none("version"),  // whoever takes the job repairs it
-              .taker = d.text("taker"),
-              .last_taker = d.text("last_taker"),
-              .tick_name = d.text("tick_name"),
+  KeptJob job{.record = core::read_job(d),
+              .version = Reader(document).number_or_none("version"),  // whoever takes the job repairs it
+              .taker = std::string(d.text("taker")),
+              .last_taker = std::string(d.text("last_taker")),
+              .tick_name = std::string(d.text("tick_name")),
               .tick = d.number("tick"),
               .tick_until = d.micros("tick_until"),
               .now = d.micros("now")};
-  job.record.row = {.id = JobId{static_cast<std::uint64_t>(d.number("_id"))},
-                    .name = d.text("name"),
-                    .queue = d.text("queue"),
-                    .args = d.text("args"),
-                    .key = d.text("key"),
-                    .priority = d.small_number("priority"),
-                    .state = d.word<JobState>("state", job_states),
-                    .enqueued_at = d.moment("enqueued_at"),
-                    .run_at = d.moment("run_at"),
-                    .due_at = d.moment("due_at"),
-                    .started_at = moment_or_none(d.micros("started_at")),
-                    .finished_at = moment_or_none(d.micros("finished_at")),
-                    .attempt = d.small_number("attempt"),
-                    .crashes = d.small_number("crashes"),
-                    .max_attempts = d.small_number("max_attempts"),
-                    .lock_ttl = Millis(d.number("lock_ttl_ms")),
-                    .lock_fixed = d.flag("lock_fixed"),
-                    .limit = d.small_number("limit"),
-                    .on_conflict = d.word<OnConflict>("on_conflict", 4),
-                    .unique = d.word<Unique>("unique", 4),
-                    .slotted = document.has("slot"),
-                    .parked = d.flag("parked"),
-                    .owner = d.text("holder"),
-                    .lock = d.text("lock"),
-                    .token = Token{static_cast<std::uint64_t>(d.number("token"))},
-                    .error = d.text("error"),
-                    .duplicates = static_cast<std::uint64_t>(d.number("duplicates"))};
-  job.record.trail = d.text("trail");
+  // Those that the document has in another form.
+  JobRow& row = job.record.row;
+  row.id = JobId{static_cast<std::uint64_t>(d.number("_id"))};
+  row.slotted = document.has("slot");
   // While somebody decides about it, the claim that it had is over.
-  const bool claimed = job.record.row.state == JobState::running && job.taker.empty();
+  const bool claimed = row.state == JobState::running && job.taker.empty();
   if (claimed) job.record.claim_until = d.micros("wake_at");
-  job.damaged = d.damaged();
+  job.record.damaged = d.damaged();
   return job;
 }
 
 Document new_job(const KeptJob& job) {
-  const JobRow& row = job.record.row;
-  Document made = by_id(row.id);
+  Document made = by_id(job.record.row.id);
   made.number("version", 0);
-  made.text("name", row.name).text("queue", row.queue).text("args", row.args).text("key", row.key);
-  made.moment("enqueued_at", row.enqueued_at).number("max_attempts", row.max_attempts);
-  made.number("lock_ttl_ms", row.lock_ttl.count()).flag("lock_fixed", row.lock_fixed);
-  made.number("limit", row.limit).text("on_conflict", to_string(row.on_conflict));
-  made.text("unique", to_string(row.unique)).number("duplicates", 0);
-  add_changing(job.record, made);
+  core::each_field(job.record, [&](const char* field, const auto& value) { put(made, field, value); });
   add_places(job.record, made, nullptr);
   if (job.tick_name.empty()) return made;
   made.text("tick_name", job.tick_name).number("tick", job.tick);
@@ -192,14 +161,16 @@ Document new_job(const KeptJob& job) {
   return made;
 }
 
-Document changed_job(const core::JobRecord& after) {
-  Document set, unset, change;
-  add_changing(after, set);
+Document changed_job(const KeptJob& read, const core::JobRecord& after) {
+  Document set, unset;
+  core::each_changing_field(after, [&](std::string_view field, const auto& value) {
+    if (field != "duplicates") put(set, field, value);  // enqueues count them meanwhile
+  });
   add_places(after, set, &unset);
   unset.text("taker", "").text("last_taker", "");
-  change.document("$set", set).document("$unset", unset);
-  change.document("$inc", Document().number("version", 1));
-  return change;
+  Document change;
+  change.document("$unset", unset);
+  return counted(read, set, std::move(change));
 }
 
 Document replaced_job(const KeptJob& read, const core::JobRecord& after) {
@@ -211,10 +182,8 @@ Document replaced_job(const KeptJob& read, const core::JobRecord& after) {
   set.number("max_attempts", row.max_attempts).text("error", row.error);
   const bool taken = !read.taker.empty();  // where it is found then is for its taker to say
   if (!taken) add_places(after, set, &unset);
-  change.document("$set", set);
   if (!taken) change.document("$unset", unset);
-  change.document("$inc", Document().number("version", 1).number("duplicates", 1));
-  return change;
+  return counted(read, set, std::move(change), 1);
 }
 
 // -- ticks

@@ -11,7 +11,6 @@
 namespace holdfast::mongodb {
 namespace {
 
-constexpr Millis a_century = std::chrono::hours(24 * 36525);
 constexpr std::size_t purged_at_once = 1000;
 
 TickRow to_row(const std::optional<KeptTick>& kept_tick, Micros wall) {
@@ -151,14 +150,14 @@ EnqueueReply MongoEngine::enqueued(Call& call, const KeptJob& job) {
 
 // -- claims
 
-Status MongoEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
-  assert(held.size() == claims.size());
+Status MongoEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) {
+  assert(replies.size() == claims.size());
   return guarded<Status>(until, [&](Call& call) -> Status {
     if (claims.empty()) return Status{};
     // A claim that is not theirs never becomes so again: what is found afterwards was prolonged.
-    const bool all = call.jobs.prolong(claims, ttl) == claims.size();
+    const bool all = call.jobs.prolong(claims) == claims.size();
     const std::vector<bool> theirs = all ? std::vector<bool>(claims.size(), true) : call.jobs.held(claims);
-    std::copy(theirs.begin(), theirs.end(), held.begin());
+    for (std::size_t i = 0; i < claims.size(); ++i) replies[i] = {.held = theirs[i]};
     return Status{};
   });
 }
@@ -174,7 +173,7 @@ Result<Finished> MongoEngine::finish(const Finish& how, Instant until) {
     while (job && job->taker.empty()) {
       core::JobRecord after = job->record;
       if (!core::finish(after, how, job->moment())) break;
-      finished.finished = call.jobs.swap(*job, changed_job(after)) == JobCollection::Swapped::yes;
+      finished.finished = call.jobs.swap(*job, changed_job(*job, after)) == JobCollection::Swapped::yes;
       if (finished.finished) break;
       job = call.jobs.find(by_id(how.id));
     }
@@ -209,7 +208,7 @@ Result<JobRow> MongoEngine::change(JobId id, JobChange what, std::string_view by
         if (!job->tick_name.empty()) (void)call.ticks.advance(*job);
         if (!call.jobs.erase(*job)) continue;
       } else {
-        const JobCollection::Swapped swapped = call.jobs.swap(*job, changed_job(after));
+        const JobCollection::Swapped swapped = call.jobs.swap(*job, changed_job(*job, after));
         if (swapped == JobCollection::Swapped::slot_taken) {
           if (const auto other = call.jobs.in_slot(after.row.key))
             return core::slot_is_taken(id, other->record.row.id);
@@ -255,7 +254,7 @@ Status MongoEngine::note_success(std::string_view name, std::string_view by, Ins
 Result<std::uint64_t> MongoEngine::purge(const JobPurge& what, Instant until) {
   return guarded<Result<std::uint64_t>>(until, [&](Call& call) -> Result<std::uint64_t> {
     const Micros wall = server_time(store_.connection(), until);
-    const Micros cut = wall - std::min(what.older_than, a_century);
+    const Micros cut = wall - std::min(what.older_than, core::a_century);
     std::uint64_t gone = 0;
     while (gone < what.limit) {
       const auto over = call.jobs.over(cut, std::min<std::size_t>(what.limit - gone, purged_at_once));

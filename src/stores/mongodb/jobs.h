@@ -53,7 +53,7 @@ class MongoEngine final : public JobEngine {
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
   Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
-  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override;
+  Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) override;
   Result<Finished> finish(const Finish& finish, Instant until) override;
   Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) override;
   Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) override;
@@ -99,7 +99,6 @@ class MongoEngine final : public JobEngine {
   bool try_claim(Call& call, const ClaimRequest& request, Claimed& claimed);
   std::optional<KeptJob> take(Call& call, const ClaimRequest& request);
   bool decide(Call& call, const ClaimRequest& request, KeptJob job, Claimed& claimed);
-  void set_dead(Call& call, const KeptJob& job);
   void give_back_of_the_dead(Call& call, const KeptJob& job);
   Lock take_lock(Call& call, const ClaimRequest& request, const JobRow& row);
   void give_back(Call& call, const ClaimRequest& request, const Lock& lock);

@@ -5,26 +5,27 @@
 
 #include "core/row.h"
 #include "stores/mongodb/leases.json.h"
+#include "stores/mongodb/shedlock.json.h"
 
 namespace holdfast::mongodb {
 namespace {
 
-// leases.json, with that moment in the place of the server's clock.
-Document pipelines_at(Micros now) {
-  static constexpr std::string_view clock = R"("$$NOW")";
-  std::string text(leases_json);
-  const std::string moment =
-      R"({"$date": {"$numberLong": ")" + std::to_string(std::chrono::floor<Millis>(now).count()) + R"("}})";
-  for (std::size_t at = text.find(clock); at != std::string::npos; at = text.find(clock, at))
-    text.replace(at, clock.size(), moment);
-  return Document::from_json(text);
+// The stage that merges the fields of that expression into the document.
+Document merged_with(View expression) {
+  Document both, merge, stage;
+  both.text("0", "$$ROOT").document("1", Document::copy_of(expression));
+  merge.array("$mergeObjects", both.get());
+  stage.document("$replaceWith", merge);
+  return stage;
 }
 
 Micros now_of(const Snapshot& at) { return at.now.value_or(Micros::zero()); }
 bool live(const Snapshot& at) { return at.record.live(now_of(at)); }
+// A lock of ShedLock's has no token.
+bool is_lease(const Snapshot& at) { return live(at) && at.record.token != no_token; }
 
 bool is_theirs(const Request& r, const Snapshot& at) {
-  return live(at) && at.record.owner == r.owner.text &&
+  return is_lease(at) && at.record.owner == r.owner.text &&
          (r.verb == Verb::acquire || r.token == no_token || r.token == at.record.token);
 }
 
@@ -63,17 +64,26 @@ Reply busy(const Request& r, std::string_view client, const Snapshot& at) {
 
 }  // namespace
 
-LeasePipelines::LeasePipelines(std::optional<Micros> fixed_now) {
-  const Document all = fixed_now ? pipelines_at(*fixed_now) : Document::from_json(leases_json);
+LeasePipelines::LeasePipelines(bool beside_shedlock) {
+  const Document all = Document::from_json(leases_json);
+  const Document beside = beside_shedlock ? Document::from_json(shedlock_json) : Document();
+  const View seen = View(beside)["seen"];
   const auto make = [&](Document& made, const char* verb) {
     std::vector<Document> stages;
+    if (seen) stages.push_back(merged_with(seen));
     for (const char* part : {"rule", verb})
       for (const View stage : View(all).documents(part)) stages.push_back(Document::copy_of(stage));
+    for (const View stage : View(beside).documents("written")) stages.push_back(Document::copy_of(stage));
     made.array("pipeline", stages);
   };
   make(acquire_, "acquire");
   make(renew_, "renew");
   make(release_, "release");
+  for (const char* name :
+       {"owner", "token", "expires_at", "ttl", "acquired_at", "note", "detached", "queue", "freed"})
+    fields_.number(name, 1);
+  if (seen) fields_.document("seen", Document::copy_of(seen));
+  fields_.text("now", "$$NOW");
 }
 
 void LeasePipelines::add_to(Document& command, std::string_view name, Verb verb) const {
@@ -81,30 +91,24 @@ void LeasePipelines::add_to(Document& command, std::string_view name, Verb verb)
   command.array(name, View(made)["pipeline"].as_bson());
 }
 
-Document snapshot_fields(std::optional<Micros> fixed_now) {
-  Document fields;
-  for (const char* name :
-       {"owner", "token", "expires_at", "ttl", "acquired_at", "note", "detached", "queue", "freed"})
-    fields.number(name, 1);
-  if (fixed_now)
-    fields.document("now", Document().moment("$literal", fixed_now));
-  else
-    fields.text("now", "$$NOW");
-  return fields;
-}
-
 Snapshot snapshot_of(View document) {
   if (!document) return {};
   Snapshot at{.freed = document.numbers("freed"), .now = document.moment("now")};
+  // Beside ShedLock, what its fields say instead.
+  const View seen = document["seen"];
+  const auto with = [&](const char* name) { return seen && seen.has(name) ? seen : document; };
   core::Record& record = at.record;
-  record.owner = document.text("owner");
-  record.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(document.number("token"), 0))};
-  record.end = document.moment("expires_at");
-  if (!record.end && !document.is_null("expires_at")) record.end = Micros::zero();
-  if (const std::int64_t ttl = document.number("ttl"); ttl > 0) record.ttl = Millis(ttl);
-  record.since = document.moment("acquired_at").value_or(Micros::zero());
-  record.note = document.text("note");
-  record.detached = document.flag("detached");
+  record.owner = with("owner").text("owner");
+  if (const View theirs = with("owner")["owner"])
+    record.owner = std::string(theirs.text("shedlock")) + " (ShedLock)";
+  record.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(with("token").number("token"), 0))};
+  const View ends = with("expires_at");
+  record.end = ends.moment("expires_at");
+  if (!record.end && !ends.is_null("expires_at")) record.end = Micros::zero();
+  if (const std::int64_t ttl = with("ttl").number("ttl"); ttl > 0) record.ttl = Millis(ttl);
+  record.since = with("acquired_at").moment("acquired_at").value_or(Micros::zero());
+  record.note = with("note").text("note");
+  record.detached = with("detached").flag("detached");
   for (const View place : document.documents("queue"))
     record.queue.push_back({.client = std::string(place.text("client")),
                             .owner = std::string(place.text("holder")),
@@ -118,7 +122,7 @@ Reply reply_after(const Request& r, std::string_view client, const Snapshot& aft
 }
 
 Reply reply_before(const Request& r, const Snapshot& before) {
-  const bool evicted = r.verb == Verb::evict && live(before) && before.record.token == r.token;
+  const bool evicted = r.verb == Verb::evict && is_lease(before) && before.record.token == r.token;
   const bool freed = evicted || (r.verb == Verb::release && is_theirs(r, before));
   return freed ? released(r, before) : reply_of(Verdict::lost, before);
 }

@@ -9,16 +9,18 @@
 
 namespace holdfast::mongodb {
 
-// The pipelines of leases.json, by verb.
+// The pipelines of leases.json, by verb, and what is read of a document.  With
+// layout=shedlock each begins with `seen` and ends with `written` of shedlock.json.
 class LeasePipelines {
  public:
-  // `fixed_now` stands in for the server's clock: as in StoreConfig.
-  explicit LeasePipelines(std::optional<Micros> fixed_now);
+  explicit LeasePipelines(bool beside_shedlock);
   // As the field `name`.
   void add_to(Document& command, std::string_view name, Verb verb) const;
+  // The fields that a Snapshot needs.
+  Document fields() const { return Document::copy_of(View(fields_)); }
 
  private:
-  Document acquire_, renew_, release_;
+  Document acquire_, renew_, release_, fields_;
 };
 
 // A document, and the server's clock when it was read.
@@ -28,8 +30,6 @@ struct Snapshot {
   std::optional<Micros> now = {};        // none: there is no document
 };
 
-// The fields that a Snapshot needs.
-Document snapshot_fields(std::optional<Micros> fixed_now);
 Snapshot snapshot_of(View document);
 
 // To a renewal or an acquire, by the document after it.

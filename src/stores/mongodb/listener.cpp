@@ -107,9 +107,10 @@ class MongoListener final : public StoreListener {
 
 }  // namespace
 
-std::unique_ptr<StoreListener> MongoStoreConnection::listener() {
-  if (!probe_.streams()) return nullptr;
-  return std::make_unique<MongoListener>(connection_.shared_config());
+Result<std::unique_ptr<StoreListener>> MongoStoreConnection::listener(Instant) {
+  std::unique_ptr<StoreListener> listener;
+  if (probe_.streams()) listener = std::make_unique<MongoListener>(connection_.shared_config());
+  return listener;
 }
 
 }  // namespace holdfast::mongodb

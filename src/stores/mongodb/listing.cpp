@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "core/row.h"
 #include "stores/mongodb/leases.json.h"
+#include "stores/mongodb/shedlock.json.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
@@ -22,26 +23,34 @@ Document waited_for_in(const Document& range) {
   return std::move(Document().document("_id", range).document("queue.0", Document().flag("$exists", true)));
 }
 
-Document held_or_waited_for_in(const Document& range) {
+// Locks of ShedLock's are in no index.
+Document held_or_waited_for_in(const Document& range, bool beside_shedlock) {
   std::vector<Document> either;
   either.push_back(held_in(range));
   either.push_back(waited_for_in(range));
+  if (beside_shedlock) {
+    static const Document& text = Document::for_ever(shedlock_json);
+    either.push_back(std::move(Document::copy_of(View(text)["held"]).document("_id", range)));
+  }
   return std::move(Document().array("$or", either));
 }
 
 void add_lease(Page& page, std::string_view key, const Snapshot& snapshot, bool free) {
   const core::Record& record = snapshot.record;
   const Micros now = *snapshot.now;
-  if (record.token == no_token) return;  // of a key that only outsiders have had
+  if (record.token == no_token && !record.live(now)) return;  // of a key that only outsiders have had
   const auto waiting = static_cast<std::uint32_t>(
       std::count_if(record.queue.begin(), record.queue.end(),
                     [&](const auto& place) { return core::place_is_live(place.until, now); }));
   if (!free && record.owner.empty() && waiting == 0) return;
+  const Millis left = record.live(now) ? core::remaining(record.end, now) : Millis::zero();
+  // A Holdfast that records no ttl may have set the end since.
+  const bool known = record.live(now) && record.end && record.ttl && left <= *record.ttl;
   page.leases.push_back({.key = std::string(key),
                          .owner = record.owner,
                          .token = record.token,
-                         .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
-                         .ttl = record.live(now) ? record.ttl : std::nullopt,
+                         .remaining = left,
+                         .ttl = known ? record.ttl : std::nullopt,
                          .since = moment_or_none(record.since),
                          .note = record.note,
                          .detached = record.detached,
@@ -91,18 +100,21 @@ void MongoStoreConnection::list_documents(const Query& query, Page& page, Instan
   const StoreConfig& config = connection_.config();
   const bool leases = query.what == Query::What::leases;
   std::string after(query.after);
+  // The first page has a name of ShedLock's that is empty too; behind a page of only that one the same would
+  // come again.
+  bool goes_on = !after.empty() || query.limit <= 1;
   while ((leases ? page.leases.size() : page.places.size()) < query.limit) {
     Document range;
     range.text("$gte", query.prefix);
-    if (!after.empty()) range.text("$gt", after);
+    if (goes_on) range.text("$gt", after);
     if (query.exact) range.text("$lte", query.prefix);
     const std::size_t size = leases ? std::min(query.limit, page_size) : page_size;
     const bool free = query.free || query.exact;
     const Document filter = !leases ? waited_for_in(range)
                             : free  ? std::move(Document().document("_id", range))
-                                    : held_or_waited_for_in(range);
+                                    : held_or_waited_for_in(range, config.beside_shedlock());
     Document more;
-    more.document("projection", snapshot_fields(config.fixed_now));
+    more.document("projection", pipelines().fields());
     more.document("sort", Document().number("_id", 1));
     const Document reply =
         connection_.run(find_command(config.leases(), filter, more, size), Effect::reads, until);
@@ -111,6 +123,7 @@ void MongoStoreConnection::list_documents(const Query& query, Page& page, Instan
       const std::string_view key = document.text("_id");
       if (!key.starts_with(query.prefix)) return;
       after = key;
+      goes_on = true;
       const Snapshot snapshot = snapshot_of(document);
       if (!snapshot.now) continue;
       if (leases && page.leases.size() < query.limit) add_lease(page, key, snapshot, free);

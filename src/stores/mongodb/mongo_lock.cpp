@@ -43,7 +43,7 @@ Document in_gem(std::string_view key, std::string_view owner) {
 std::optional<MongoStoreConnection::Rival> MongoStoreConnection::rival(const Request& r, Instant until) {
   Constants let(true);
   let.text("from", r.key.text).text("to", r.key.text).text("holder", r.owner.text);
-  let.flag("open", false).length("margin", margin);
+  let.flag("open", false).duration("margin", margin);
   const Document reply =
       connection_.run(rivals_of(let, connection_.config().options.collection, 100), Effect::reads, until);
   std::optional<Rival> last;
@@ -148,7 +148,7 @@ void MongoStoreConnection::list_theirs(const Query& query, Page& page, Instant u
   Constants let(true);
   const std::string_view from = std::max(query.prefix, query.after);
   let.text("from", from).text("to", query.prefix).text("holder", "");
-  let.flag("open", !query.exact).length("margin", margin);
+  let.flag("open", !query.exact).duration("margin", margin);
   // Of one key Ruby may have several documents, of which one that has just ended may come first.
   const std::size_t least = query.exact ? 100 : 1;
   const auto limit = std::clamp<std::size_t>(query.limit, least, 10'000);

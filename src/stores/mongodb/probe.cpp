@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/findings.h"
+#include "core/table_version.h"
 #include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
@@ -74,18 +75,21 @@ bool collection_exists(Connection& connection, const std::string& name, Instant 
 }
 
 Micros server_time(Connection& connection, Instant until) {
+  if (const auto fixed = connection.config().fixed_now) return *fixed;
   const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
   const auto now = View(reply).moment("localTime");
   return now ? *now : evaluated_time(connection, until);
 }
 
-std::int64_t purged_token(Connection& connection, Instant until) {
+void read_state(Connection& connection, ServerProbe& probe, Instant until) {
+  Document which;
+  which.document("_id", Document().texts("$in", {"purged", "version"}));
   const Document reply =
-      connection.run(find_command(connection.config().remains(), Document().text("_id", "purged"), {}, 1),
-                     Effect::reads, until);
-  std::int64_t token = 0;
-  for (const View state : documents_in(reply)) token = state.number("token");
-  return token;
+      connection.run(find_command(connection.config().remains(), which, {}, 2), Effect::reads, until);
+  for (const View state : documents_in(reply)) {
+    if (state.text("_id") == "purged") probe.purged = state.number("token");
+    if (state.text("_id") == "version") probe.needs = state.number("needs");
+  }
 }
 
 ServerProbe read_hello(Connection& connection, Instant until) {
@@ -121,7 +125,10 @@ ServerProbe probe_server(Connection& connection, Instant until) {
                    config.place + " is not the primary; name the whole replica set with replicaSet="});
   read_collection(connection, probe, until);
   require_safe(probe, config);
-  probe.purged = purged_token(connection, until);
+  read_state(connection, probe, until);
+  if (probe.needs > core::table_version)
+    throw_failure({Errc::refused, config.place + ": the collection \"" + printable(config.leases()) + "\"" +
+                                      core::newer_tables(probe.needs)});
   return probe;
 }
 
@@ -142,7 +149,7 @@ void require_safe(const ServerProbe& probe, const StoreConfig& config) {
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config) {
   Traits traits{.name = "mongodb", .resolution = Millis(1), .push = probe.streams(), .grade = Grade::B};
   traits.findings = findings_of(probe, config);
-  traits.grade = core::grade_of(Grade::B, traits.findings);
+  traits.grade = grade_of(Grade::B, traits.findings);
   return traits;
 }
 

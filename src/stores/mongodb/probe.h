@@ -21,6 +21,7 @@ struct ServerProbe {
   std::string odd = {};              // why no lease can be kept in the collection: "is a view"
   std::string vanishing_index = {};  // a TTL index on documents of leases: it would delete tokens
   std::int64_t purged = 0;           // how far the tokens of purged keys had come
+  std::int64_t needs = 0;            // a Holdfast that knows only older documents must not use these
 
   bool streams() const { return router || !set.empty(); }
 };
@@ -36,7 +37,8 @@ std::optional<std::string> oddity_of(Connection& connection, const std::string& 
 ServerProbe probe_server(Connection& connection, Instant until);
 
 bool collection_exists(Connection& connection, const std::string& name, Instant until);
-std::int64_t purged_token(Connection& connection, Instant until);
+// Adds what stands beside the leases: `purged` and `needs`.
+void read_state(Connection& connection, ServerProbe& probe, Instant until);
 Micros server_time(Connection& connection, Instant until);
 
 // Throws Failure if leases are not safe there, unless the configuration accepts that.

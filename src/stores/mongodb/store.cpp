@@ -49,6 +49,11 @@ class MongoStore final : public Store, public core::FixedNow {
   std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<MongoStoreAdmin>(config_); }
 
   Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    if (config_->beside_shedlock())
+      return Error{Errc::refused,
+                   name() +
+                       " cannot keep jobs: with layout=shedlock, ShedLock's documents decide about locks "
+                       "too; use the native layout for jobs, without layout=shedlock"};
     if (config_->beside_the_gem())
       return Error{Errc::refused,
                    name() +
@@ -172,6 +177,8 @@ Result<std::shared_ptr<Store>> store(Options options) {
   const char* database = mongoc_uri_get_database(uri.get());
   if (!database || std::strlen(database) == 0)
     return invalid("no database is given; write mongodb://host/database");
+  if (options.collection.empty())
+    options.collection = options.layout == Layout::shedlock ? "shedLock" : "locks";
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();

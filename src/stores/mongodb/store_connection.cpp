@@ -15,6 +15,37 @@ namespace {
 constexpr std::size_t most_at_once = 500;
 
 Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
+Document by_ids(const std::vector<std::string_view>& keys) {
+  return std::move(Document().document("_id", Document().texts("$in", keys)));
+}
+
+std::vector<std::string_view> keys_of(std::span<const Request> requests, const core::KeyBatch& which) {
+  std::vector<std::string_view> keys;
+  for (const std::size_t i : which) keys.push_back(requests[i].key.text);
+  return keys;
+}
+
+// What all those renewals ask for.
+Constants constants_of_renewals(std::span<const Request> requests, const core::KeyBatch& which,
+                                bool literally) {
+  std::vector<Document> renewals;
+  for (const std::size_t i : which) {
+    const Request& r = requests[i];
+    renewals.emplace_back()
+        .text("holder", r.owner.text)
+        .number("token", static_cast<std::int64_t>(to_number(r.token)))
+        .duration("ttl", r.ttl)
+        .flag("extend", r.extend);
+  }
+  Constants all(literally);
+  all.texts("keys", keys_of(requests, which)).array("renewals", renewals);
+  return all;
+}
+
+// No Holdfast client has ever had the key.  A lock of ShedLock's has no token either, but holds the key.
+bool leaves_no_token(const Snapshot& at) {
+  return at.record.token == no_token && !(at.now && at.record.live(*at.now));
+}
 
 bool acquires(const Request& r) { return r.verb == Verb::acquire; }
 bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb::evict; }
@@ -23,15 +54,17 @@ bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb:
 
 MongoStoreConnection::MongoStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until)
     : connection_(std::move(config)), marks_(static_cast<std::int64_t>(random_bits() >> 2)) {
-  if (const auto now = connection_.config().fixed_now)
-    fixed_pipelines_ = std::make_unique<const LeasePipelines>(now);
   ready(until);
 }
 
 const LeasePipelines& MongoStoreConnection::pipelines() const {
   // Never destroyed: a thread that hangs with its server may read it while the process ends.
-  static const LeasePipelines& usual = *new LeasePipelines(std::nullopt);
-  return fixed_pipelines_ ? *fixed_pipelines_ : usual;
+  if (connection_.config().beside_shedlock()) {
+    static const LeasePipelines& beside = *new LeasePipelines(true);
+    return beside;
+  }
+  static const LeasePipelines& usual = *new LeasePipelines(false);
+  return usual;
 }
 
 // A server that has closed an idle connection, or was restarted, is connected to again: nothing of the
@@ -73,7 +106,7 @@ MongoStoreConnection::Bounds MongoStoreConnection::bounds(Instant until) const {
 // As in leases.json, in whole milliseconds like there.
 bool MongoStoreConnection::Bounds::late(const Snapshot& snapshot) const {
   if (!snapshot.now) return false;
-  const bool unknown = snapshot.record.token == no_token;
+  const bool unknown = leaves_no_token(snapshot);
   return *snapshot.now > std::chrono::floor<Millis>(void_after) ||
          (unknown && *snapshot.now < std::chrono::floor<Millis>(not_before));
 }
@@ -83,14 +116,15 @@ void MongoStoreConnection::learn(Instant sent, const Snapshot& snapshot) {
 }
 
 Constants MongoStoreConnection::constants(const Request& r, const With& with, bool literally) const {
+  if (r.verb == Verb::renew) return constants_of_renewals({&r, 1}, {0}, literally);
   Constants all(literally);
   all.text("holder", r.owner.text);
   all.text("client", connection_.config().client);
   all.text("note", r.note);
-  if (!frees(r)) all.length("ttl", r.ttl);
   if (r.verb == Verb::acquire) {
-    all.length("place", std::min(r.place, Millis(never) - Millis(1)));
-    all.length("longest_place", r.longest_place == never ? Millis::zero() : r.longest_place);
+    all.duration("ttl", r.ttl);
+    all.duration("place", std::min(r.place, Millis(never) - Millis(1)));
+    all.duration("longest_place", r.longest_place == never ? Millis::zero() : r.longest_place);
     all.flag("detached", r.detached);
     all.moment("void_after", with.bounds.void_after);
     all.moment("not_before", with.bounds.not_before);
@@ -98,7 +132,6 @@ Constants MongoStoreConnection::constants(const Request& r, const With& with, bo
     all.number("purged", probe_.purged);
   } else {
     all.number("token", static_cast<std::int64_t>(to_number(r.token)));
-    all.flag("extend", r.extend);
     all.flag("evict", r.verb == Verb::evict);
     all.flag("leave", r.verb == Verb::release && r.place > Millis::zero());
     all.number("nonce", with.mark);
@@ -146,7 +179,7 @@ MongoStoreConnection::Applied MongoStoreConnection::apply_one(const Request& r, 
     learn(sent, snapshot);
     if (r.verb == Verb::acquire && with.bounds.late(snapshot)) {
       // The server's clock was not where we thought, and may have gone back behind a purge.
-      probe_.purged = purged_token(connection_, until);
+      read_state(connection_, probe_, until);
       continue;
     }
     Reply reply =
@@ -164,8 +197,7 @@ Snapshot MongoStoreConnection::modify(const Request& r, const With& with, Instan
     Document command;
     command.text("findAndModify", connection_.config().leases()).document("query", by_id(r.key.text));
     pipelines().add_to(command, "update", r.verb);
-    command.document("let", constants(r, with, true).all())
-        .document("fields", snapshot_fields(connection_.config().fixed_now));
+    command.document("let", constants(r, with, true).all()).document("fields", pipelines().fields());
     command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
     try {
       const Document reply = connection_.run(std::move(command), Effect::writes, until);
@@ -177,49 +209,72 @@ Snapshot MongoStoreConnection::modify(const Request& r, const With& with, Instan
 }
 
 std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch& key_batch,
-                                               const Bounds& bounds, std::int64_t mark) {
+                                               const Bounds& bounds, std::int64_t mark, Renewals how) {
   std::vector<Document> updates;
+  std::vector<core::KeyBatch> sent;  // with each of them
+  core::KeyBatch renewals;
   for (const std::size_t i : key_batch) {
     const Request& r = call.requests[i];
+    if (how == Renewals::together && r.verb == Verb::renew && !r.extend) {  // those that may be sent twice
+      renewals.push_back(i);
+      continue;
+    }
     Document& one = updates.emplace_back();
     one.document("q", by_id(r.key.text));
     pipelines().add_to(one, "u", r.verb);
     one.document("c", constants(r, {.bounds = bounds, .mark = mark}, false).all());
     one.flag("upsert", r.verb == Verb::acquire);
+    sent.push_back({i});
+  }
+  if (!renewals.empty()) {  // the server reads one pipeline, not one for each
+    const Constants all = constants_of_renewals(call.requests, renewals, false);
+    Document& one = updates.emplace_back();
+    one.document("q", by_ids(keys_of(call.requests, renewals)));
+    pipelines().add_to(one, "u", Verb::renew);
+    one.document("c", all.all()).flag("multi", true);
+    sent.push_back(std::move(renewals));
   }
   Document command;
   command.text("update", connection_.config().leases()).array("updates", updates).flag("ordered", false);
   const Document reply = connection_.run(std::move(command), Effect::writes, call.until);
   const std::vector<View> errors = View(reply).documents("writeErrors");
-  if (errors.size() < key_batch.size()) call.applied = true;
-  std::vector<bool> again(key_batch.size());
+  if (errors.size() < updates.size()) call.applied = true;
+  std::vector<bool> again(call.requests.size());
+  core::KeyBatch apart;
   for (const View error : errors) {
     const auto index = static_cast<std::size_t>(error.number("index"));
     const std::int64_t code = error.number("code");
-    const bool own = index < key_batch.size() && (is_collision(code) || is_about_document(code));
-    if (!own) {
+    const bool many = index < sent.size() && sent[index].size() > 1;
+    if (many) call.applied = true;  // it stopped at one, after others
+    if (index >= sent.size() || (!is_collision(code) && !is_about_document(code))) {
       connection_.close_if_gone(code);
       throw_failure(write_error(error, connection_.config()));
     }
-    again[index] = is_collision(code);
-    if (is_about_document(code))
-      call.replies[key_batch[index]].error = write_error(error, connection_.config());
+    const std::size_t first = sent[index].front();
+    if (many)
+      apart = std::move(sent[index]);
+    else if (is_collision(code))
+      again[first] = true;
+    else
+      call.replies[first].error = write_error(error, connection_.config());
   }
+  if (apart.empty()) return again;
+  const std::vector<bool> more = update(call, apart, bounds, mark, Renewals::apart);
+  for (const std::size_t i : apart) again[i] = more[i];
   return again;
 }
 
 // A reply holds 16 MB: what did not fit is read again.
 std::vector<Snapshot> MongoStoreConnection::find(const Call& call, const core::KeyBatch& key_batch) {
   const StoreConfig& config = connection_.config();
-  std::vector<std::string_view> keys;
-  for (const std::size_t i : key_batch) keys.push_back(call.requests[i].key.text);
+  const std::vector<std::string_view> keys = keys_of(call.requests, key_batch);
   std::vector<Snapshot> found(key_batch.size());
   std::vector<std::string_view> missing = keys;
   while (!missing.empty()) {
-    const Document reply = connection_.run(
-        find_command(config.leases(), Document().document("_id", Document().texts("$in", missing)),
-                     Document().document("projection", snapshot_fields(config.fixed_now)), missing.size()),
-        Effect::reads, call.until);
+    const Document reply =
+        connection_.run(find_command(config.leases(), by_ids(missing),
+                                     Document().document("projection", pipelines().fields()), missing.size()),
+                        Effect::reads, call.until);
     for (const View document : documents_in(reply)) {
       // A key batch has each key once, in bytewise order.
       const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
@@ -239,7 +294,7 @@ void MongoStoreConnection::apply_key_batch(Call& call, const core::KeyBatch& key
   if (key_batch.size() == 1) return apply_own(call, key_batch[0]);
   const Bounds within = bounds(call.until);
   const std::int64_t mark = ++marks_;
-  const std::vector<bool> again = update(call, key_batch, within, mark);
+  const std::vector<bool> again = update(call, key_batch, within, mark, Renewals::together);
   call.applied = true;
   const Instant sent = BootClock::now();
   const std::vector<Snapshot> snapshots = find(call, key_batch);
@@ -252,8 +307,8 @@ void MongoStoreConnection::apply_key_batch(Call& call, const core::KeyBatch& key
                      : reply_after(r, connection_.config().client, snapshots[k]);
     // It may have come too late for the server's clock, also to prolong; one that left no token has.
     const bool unclear =
-        r.verb == Verb::acquire && (snapshots[k].record.token == no_token || within.late(snapshots[k]));
-    if (again[k] || unclear) apply_own(call, key_batch[k]);
+        r.verb == Verb::acquire && (leaves_no_token(snapshots[k]) || within.late(snapshots[k]));
+    if (again[key_batch[k]] || unclear) apply_own(call, key_batch[k]);
   }
 }
 

@@ -2,7 +2,8 @@
 // store_connection.h - leases in MongoDB: everything of a key is one document.
 //
 // A verb is one findAndModify with a pipeline (leases.json), which decides on the server by its clock.  A
-// larger batch is one update command with a pipeline for each key, and one find that reads the results.
+// larger batch is one update command, with one pipeline for all renewals and one for each other request, and
+// one find that reads the results.
 #pragma once
 #include <memory>
 
@@ -23,7 +24,7 @@ class MongoStoreConnection final : public StoreConnection {
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;
   Result<Traits> examine(Instant until) override;
-  std::unique_ptr<StoreListener> listener() override;
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override;
 
   // For jobs, whose locks are leases on the same connection.  Connects again if it has to; throws Failure.
   void ready(Instant until);
@@ -66,9 +67,12 @@ class MongoStoreConnection final : public StoreConnection {
   void apply_key_batch(Call& call, const core::KeyBatch& key_batch);
   Reply apply_alone(Call& call, const Request& request);
   void apply_own(Call& call, std::size_t i);
-  // Which requests have to be sent again one by one.
+  // Renewals that travel together stop at the first document that the server refuses; then they are sent
+  // again, each as an update of its own.
+  enum class Renewals : std::uint8_t { together, apart };
+  // By the number of a request: whether it has to be sent again alone.
   std::vector<bool> update(Call& call, const core::KeyBatch& key_batch, const Bounds& bounds,
-                           std::int64_t mark);
+                           std::int64_t mark, Renewals how);
   std::vector<Snapshot> find(const Call& call, const core::KeyBatch& key_batch);
 
   // Beside the gem: mongo_lock.cpp.
@@ -90,7 +94,6 @@ class MongoStoreConnection final : public StoreConnection {
 
   Connection connection_;
   ServerProbe probe_;
-  std::unique_ptr<const LeasePipelines> fixed_pipelines_;  // with StoreConfig::fixed_now
   core::StoreOffset offset_;
   std::int64_t marks_;
 };

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "core/row.h"
+#include "core/statement_list.h"
 #include "core/table_version.h"
 #include "stores/postgres/diagnosis.h"
 
@@ -176,6 +177,13 @@ std::optional<std::vector<std::string>> PostgresStoreAdmin::try_init(Connection&
   }
   tell(connection, "COMMIT", until);
   return statements;
+}
+
+std::string PostgresStoreAdmin::statements() const {
+  return core::statement_list(all_sql, [&](std::size_t i) {
+    const bool theirs = all_sql[i].name.find("shedlock") != std::string_view::npos;
+    return theirs && !config_->tables.beside_shedlock() ? "" : config_->tables.expand(all_sql[i].text);
+  });
 }
 
 Result<Purged> PostgresStoreAdmin::purge(const Purge& what, Instant until) {

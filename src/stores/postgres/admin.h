@@ -19,6 +19,7 @@ class PostgresStoreAdmin final : public StoreAdmin {
 
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
+  std::string statements() const override;
   Result<Purged> purge(const Purge& what, Instant until) override;
   Result<Diagnosis> diagnose(Instant until) override;
 

@@ -15,7 +15,9 @@ namespace {
 // as long for the next such lease, so that a second is enough to pass by many: then the first is tried again.
 constexpr Millis claim_patience{400}, least_claim_patience{10};
 
-bool is_set_aside(std::string_view outcome) { return outcome == "parked" || outcome == "passed"; }
+bool is_set_aside(std::string_view outcome) {
+  return outcome == "parked" || outcome == "passed" || outcome == "damaged";
+}
 
 }  // namespace
 
@@ -24,6 +26,7 @@ Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until
     require_fit(request.owner.text, probe_.longest_owner, "locked_by", config_->tables.name());
     Manner manner;
     Millis patience = claim_patience;
+    Claimed nothing;
     for (int parked = 0; parked < core::parked_per_claim;) {
       const std::vector<Answer> got = ask_claim(request, manner, patience, until);
       if (const auto& trouble = got.back().trouble()) {
@@ -41,10 +44,13 @@ Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until
         patience = std::max(patience / 2, least_claim_patience);
         continue;
       }
-      if (is_set_aside(got.back().text(0, 0))) ++parked;
+      if (is_set_aside(got.back().text(0, 0))) {
+        ++parked;
+        nothing.now = Moment(Micros(got.back().number(0, 1)));
+      }
       if (auto claimed = take_claim(got.back(), manner)) return *std::move(claimed);
     }
-    return Claimed{};
+    return nothing;
   });
 }
 
@@ -120,9 +126,8 @@ std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manne
 
 // -- renew
 
-Status PostgresEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl,
-                             Instant until) {
-  assert(held.size() == claims.size());
+Status PostgresEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) {
+  assert(replies.size() == claims.size());
   if (claims.empty()) return Status{};
   return guarded<Status>([&]() -> Status {
     parameters_.clear();
@@ -130,10 +135,18 @@ Status PostgresEngine::renew(std::span<const ClaimRef> claims, std::span<bool> h
     for (const ClaimRef& claim : claims) parameters_.add(std::optional(as_number(claim.id)));
     parameters_.texts();
     for (const ClaimRef& claim : claims) parameters_.add(claim.owner.text);
-    parameters_.number(length_of(ttl)).number(patience_for(until).count());
+    parameters_.numbers();
+    for (const ClaimRef& claim : claims) parameters_.add(length_of(claim.ttl));
+    parameters_.number(patience_for(until).count());
     const Answer a = answer(Sql::renew_claims, until);
-    std::fill(held.begin(), held.end(), false);
-    for (int row = 0; row < a.rows(); ++row) held[static_cast<std::size_t>(a.number(row, 0) - 1)] = true;
+    std::fill(replies.begin(), replies.end(), ClaimReply{});
+    for (int row = 0; row < a.rows(); ++row) {
+      ClaimReply& reply = replies[static_cast<std::size_t>(a.number(row, 0) - 1)];
+      if (a.flag(row, 1))
+        reply.error = core::job_is_locked(config_->name());
+      else
+        reply.held = true;
+    }
     return Status{};
   });
 }
@@ -145,7 +158,7 @@ Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
     const auto got = answers(until, [&] {
       parameters_.clear();
       parameters_.number(as_number(how.id)).text(how.owner.text).text(to_string(how.to));
-      parameters_.number(length_of(std::clamp(how.in, Millis::zero(), a_century))).flag(how.counts);
+      parameters_.number(length_of(std::clamp(how.in, Millis::zero(), core::a_century))).flag(how.counts);
       parameters_.text(how.error).text(how.lock.text).number(static_cast<std::int64_t>(to_number(how.token)));
       parameters_.number(patience_for(until).count());
       more_.clear();

@@ -3,9 +3,9 @@
 
 #include "base/driver.h"
 #include "core/url_parameters.h"
+#include "stores/postgres/driver.h"
 #include "stores/postgres/fence.sql.h"
 #include "stores/postgres/findings.h"
-#include "stores/postgres/libpq.h"
 #include "stores/postgres/store.h"
 
 namespace holdfast::postgres {

@@ -51,7 +51,7 @@ class Diagnosing {
       if (inside || (finding.topic != "postgres.tables" && finding.topic != "postgres.columns"))
         diagnosis.findings.push_back(std::move(finding));
     }
-    diagnosis.grade = core::grade_of(Grade::B, diagnosis.findings);
+    diagnosis.grade = grade_of(Grade::B, diagnosis.findings);
     core::mark_accepted(diagnosis.findings, config_.accepted);
     return diagnosis;
   }
@@ -90,6 +90,8 @@ class Diagnosing {
     const Answer path = ask(connection_, std::string(text(Sql::search_path)), none);
     const bool inside = depth_.grants.empty();
     const std::string table = inside ? probe_.tables.quoted() : "";
+    const std::string theirs =
+        inside && probe_.tables.beside_shedlock() ? probe_.tables.expand("{shedlock}") : "";
     inside ? parameters.text(table) : parameters.nothing();
     parameters.texts();
     for (const char* word : {"waiters", "facts", "log", "state"}) parameters.add(probe_.tables.beside(word));
@@ -102,6 +104,7 @@ class Diagnosing {
     }
     parameters.texts();
     for (const char* word : {"jobs", "ticks"}) parameters.add(probe_.tables.beside(word));
+    theirs.empty() ? parameters.nothing() : parameters.text(theirs);
     const Answer answer = ask_alone(Sql::diagnose, parameters);
     depth_.synchronous_commit = answer.text(0, 0);
     depth_.superuser = answer.flag(0, 1);

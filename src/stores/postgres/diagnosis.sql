@@ -88,13 +88,14 @@ SELECT s.made FROM {state} AS s;
 -- name: diagnose
 -- What costs more to find out.  Asked where the search path is pg_catalog alone.
 -- $1 the lock table, quoted  $2 names of what lies beside it  $3 the schemas of the search path
--- $4 names of what only jobs have beside it
+-- $4 names of what only jobs have beside it  $5 ShedLock's table, quoted, which may be there before ours; NULL: none
 WITH ours AS (
-  SELECT o.oid, o.relname::text AS name, o.relkind, o.relowner, o.relnamespace
+  SELECT o.oid, o.relname::text AS name, o.relkind, o.relowner, o.relnamespace, o.relpersistence
     FROM pg_class AS c
     JOIN pg_class AS o ON o.relnamespace = c.relnamespace
-                      AND (o.oid = c.oid OR o.relname::text = ANY ($2::text[] || $4::text[]))
-   WHERE c.oid = to_regclass($1::text)::oid
+                      AND (o.oid = c.oid OR o.oid = to_regclass($1::text)::oid
+                           OR o.relname::text = ANY ($2::text[] || $4::text[]))
+   WHERE c.oid = coalesce(to_regclass($5::text), to_regclass($1::text))::oid
 ), owned AS (
   SELECT o.name, o.relowner AS owner FROM ours AS o
    UNION ALL  -- who can drop a table there, and put another in its place
@@ -157,9 +158,9 @@ SELECT current_setting('synchronous_commit'),
        (SELECT o.option_value FROM pg_options_to_table(c.reloptions) AS o WHERE o.option_name = 'fillfactor'),
        (SELECT t.n_dead_tup FROM pg_stat_all_tables AS t WHERE t.relid = c.oid),
        (SELECT t.n_live_tup FROM pg_stat_all_tables AS t WHERE t.relid = c.oid),
-       (SELECT string_agg(o.relname::text, ', ' ORDER BY o.relname)
-          FROM pg_class AS o
-         WHERE o.relnamespace = c.relnamespace AND o.relname::text = ANY ($2::text[])
+       (SELECT string_agg(o.name, ', ' ORDER BY o.name)
+          FROM ours AS o
+         WHERE (o.name = ANY ($2::text[]) OR o.oid = to_regclass($5::text)::oid)
            AND o.relkind = 'r' AND o.relpersistence <> 'p'),
        (SELECT string_agg(w.name, ', ' ORDER BY w.name) FROM writable AS w),
        -- What an extension brought was installed by somebody who may.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "core/job_fields.h"
 #include "core/row.h"
 #include "holdfast/postgres.h"
 #include "rows/row_store.h"
@@ -35,7 +36,7 @@ std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
   enum : int { verdict, id, state, since_us, owner, now_us };
   const auto job = JobId{static_cast<std::uint64_t>(a.number(0, id))};
   EnqueueReply reply{.id = job,
-                     .state = state_named(a.text(0, state)),
+                     .state = core::enumerator_named<JobState>(a.text(0, state)).value_or(JobState::dead),
                      .since = moment_or_none(Micros(a.number(0, since_us))),
                      .now = Moment(Micros(a.number(0, now_us)))};
   const char said = a.letter(0, verdict);

@@ -24,18 +24,6 @@ class EnqueueTalk {
   JobId unseen_{};  // had the tick, and is gone or too young to be seen
 };
 
-// By the name that to_string() has for it.
-template <class Enum>
-Enum named(std::string_view name, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (name == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
-  }
-  return {};
-}
-inline JobState state_named(std::string_view name) {
-  return named<JobState>(name, static_cast<int>(job_states));
-}
-
 // "Somebody has had our rows locked for all of our time": nothing was changed.
 Error contended(const std::string& where, const Trouble& trouble);
 

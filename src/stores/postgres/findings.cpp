@@ -328,7 +328,7 @@ constexpr core::FindingRule<DepthFacts> depth_rules[] = {
      .applies = [](const DepthFacts& f) { return !f.depth.unlogged.empty(); },
      .what =
          [](const DepthFacts& f) {
-           return "tables beside the lock table are unlogged, so a crash of the server empties them: " +
+           return "tables that leases need are unlogged, so a crash of the server empties them: " +
                   printable(f.depth.unlogged);
          },
      .advice = "ALTER TABLE … SET LOGGED, for each of them"},

@@ -30,7 +30,7 @@ struct Depth {
   std::string synchronous_commit = "on";
   bool superuser = false;
   std::int64_t fillfactor = 100, dead = 0, live = 0;  // of the lock table
-  std::string unlogged = {};                          // tables beside it
+  std::string unlogged = {};                          // tables beside it, and ShedLock's
   std::string writable = {};                          // schemas of the search path that everybody may fill
   std::string before_catalog = {};                    // schemas of it that are named before pg_catalog
   std::int64_t namesakes = 0;  // functions and operators there, called as PostgreSQL's own

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "base/time.h"
-#include "core/job_rule.h"
+#include "core/job_fields.h"
 #include "core/row.h"
 #include "stores/postgres/enqueuer.h"
 
@@ -15,17 +15,10 @@ namespace {
 using core::length_of;
 
 // jobs.sql says the same.
+// jobs.sql has these words too: a job with another one is dead.
+static_assert(core::words_of<OnConflict> == 4 && core::words_of<Unique> == 4);
 static_assert(core::scout_pause == Millis(1000) && core::parked_pause == Millis(60'000) &&
               core::longest_trail == 8000);
-
-const char* verb_of(JobChange what) {
-  switch (what) {
-    case JobChange::cancel: return "cancel";
-    case JobChange::retry: return "retry";
-    case JobChange::remove: return "remove";
-  }
-  return "";
-}
 
 void put_or_nothing(Parameters& p, std::string_view text) { text.empty() ? p.nothing() : p.text(text); }
 void put_or_nothing(Parameters& p, JobId id) { id == no_job ? p.nothing() : p.number(as_number(id)); }
@@ -33,49 +26,33 @@ void put_length(Parameters& p, Millis period) {
   period > Millis::zero() ? p.number(length_of(period)) : p.nothing();
 }
 
+// Of a row that has job_row, column by column.
+class JobColumns : public core::FieldReader {
+ public:
+  JobColumns(const Answer& answer, int row, int first) : answer_(answer), row_(row), column_(first) {}
+
+  std::string_view text(const char*) { return answer_.text(row_, column_++); }
+  std::int64_t number(const char*) { return answer_.number(row_, column_++); }
+  bool flag(const char*) { return answer_.flag(row_, column_++); }
+  Micros micros(const char* name) { return Micros(number(name)); }
+  Millis length(const char* name) {
+    const bool endless = answer_.is_null(row_, column_);
+    const Micros length = micros(name);
+    return endless ? Millis(never) : std::chrono::ceil<Millis>(length);
+  }
+  void damage(std::string_view name) { FieldReader::damage(name == "unique" ? "uniqueness" : name); }
+
+ private:
+  const Answer& answer_;
+  const int row_;
+  int column_;
+};
+
 }  // namespace
 
-JobRow job_in(const Answer& a, int row, int first) {
-  int column = first;
-  const auto text = [&] { return std::string(a.text(row, column++)); };
-  const auto number = [&] { return a.number(row, column++); };
-  const auto count = [&] { return static_cast<int>(a.number(row, column++)); };
-  const auto micros = [&] { return Micros(a.number(row, column++)); };
-  const auto moment = [&] { return Moment(micros()); };
-  const auto flag = [&] { return a.flag(row, column++); };
-  JobRow job;
-  job.id = JobId{static_cast<std::uint64_t>(number())};
-  job.name = text();
-  job.queue = text();
-  job.args = text();
-  job.key = text();
-  job.priority = count();
-  job.state = state_named(text());
-  job.enqueued_at = moment();
-  job.run_at = moment();
-  job.due_at = moment();
-  job.started_at = moment_or_none(micros());
-  job.finished_at = moment_or_none(micros());
-  job.attempt = count();
-  job.crashes = count();
-  job.max_attempts = count();
-  job.lock_ttl =
-      a.is_null(row, column) ? Millis(never) : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
-  ++column;
-  job.lock_fixed = flag();
-  job.limit = count();
-  job.on_conflict = named<OnConflict>(text(), 4);
-  job.unique = named<Unique>(text(), 4);
-  job.slotted = flag();
-  job.parked = flag();
-  job.owner = text();
-  job.lock = text();
-  job.token = Token{static_cast<std::uint64_t>(number())};
-  job.claim_remaining = Millis(number());
-  job.error = text();
-  job.duplicates = static_cast<std::uint64_t>(number());
-  job.trail = core::trail_of(text());
-  return job;
+JobRow job_in(const Answer& answer, int row, int first) {
+  JobColumns columns(answer, row, first);
+  return core::seen(core::read_job(columns), Micros::zero());
 }
 
 PostgresEngine::PostgresEngine(std::shared_ptr<const StoreConfig> config, Instant until)
@@ -200,7 +177,7 @@ Result<JobRow> PostgresEngine::change(JobId id, JobChange what, std::string_view
   return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
     const auto got = answers(until, [&] {
       parameters_.clear();
-      parameters_.text(verb_of(what)).text(by);
+      parameters_.text(core::verb_of(what)).text(by);
       more_.clear();
       more_.number(offset_.at_least(until).count()).number(patience_for(until).count()).number(as_number(id));
       const Step steps[] = {{statements_[Sql::hold_one], more_}, {statements_[Sql::change], parameters_}};
@@ -274,7 +251,7 @@ Status PostgresEngine::note_success(std::string_view name, std::string_view by, 
 Result<std::uint64_t> PostgresEngine::purge(const JobPurge& what, Instant until) {
   return guarded<Result<std::uint64_t>>([&]() -> Result<std::uint64_t> {
     parameters_.clear();
-    parameters_.number(length_of(std::clamp(what.older_than, Millis::zero(), a_century)));
+    parameters_.number(length_of(std::clamp(what.older_than, Millis::zero(), core::a_century)));
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(what.limit, 1'000'000'000)));
     // What is gone is gone, and to ask again does no harm.
     return static_cast<std::uint64_t>(look(Sql::purge_jobs, until).number(0, 0));

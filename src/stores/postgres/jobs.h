@@ -24,7 +24,7 @@ class PostgresEngine final : public JobEngine {
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
   Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
-  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override;
+  Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) override;
   Result<Finished> finish(const Finish& finish, Instant until) override;
   Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) override;
   Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) override;
@@ -76,8 +76,6 @@ class PostgresEngine final : public JobEngine {
 
 // As the part job_row of jobs.sql lists it, from that column on.
 JobRow job_in(const Answer& answer, int row, int first);
-
-inline constexpr Millis a_century = std::chrono::hours(24 * 36525);
 
 inline std::int64_t as_number(JobId id) { return static_cast<std::int64_t>(to_number(id)); }
 

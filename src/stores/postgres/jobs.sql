@@ -5,13 +5,13 @@
 -- (finish, then unpark); `claim` says why.
 
 -- part: job_row
--- All that is told of the job j.
-       j.id, j.name, j.queue, j.args, j.key, j.priority, j.state, {us j.enqueued_at}, {us j.run_at}, {us j.due_at},
-       {us j.started_at}, {us j.finished_at}, j.attempt, j.crashes, j.max_attempts, j.lock_ttl, j.lock_fixed, j.lock_limit,
-       j.on_conflict, j.uniqueness, j.slot IS NOT NULL AS slotted, j.parked, j.holder, j.lock, j.token,
+-- All that is told of the job j, in the order of core/job_fields.h; the end of its claim counts from now, in microseconds.
+       j.id, j.name, j.queue, j.args, j.key, j.priority, {us j.enqueued_at}, j.max_attempts, j.lock_ttl, j.lock_fixed,
+       j.lock_limit, j.on_conflict, j.uniqueness, j.state, {us j.run_at}, {us j.due_at}, {us j.started_at},
+       {us j.finished_at}, j.attempt, j.crashes, j.slot IS NOT NULL AS slotted, j.parked, j.holder, j.lock, j.token,
        CASE WHEN j.state = 'running'
-            THEN greatest(0, ceil(date_part('epoch', j.claim_until - {now}) * 1000::float8)::bigint) ELSE 0 END
-         AS claim_remaining_ms, j.error, j.duplicates, j.trail
+            THEN greatest(0, ceil(date_part('epoch', j.claim_until - {now}) * 1000000::float8)::bigint) ELSE 0 END
+         AS claim_remaining_us, j.error, j.duplicates, j.trail
 
 -- part: note
 -- A trail with one more line at its end, "MICROS EVENT DETAIL", for e (trail, at_us, event, detail): n.trail.  The moment is
@@ -220,6 +220,11 @@ lapsed AS MATERIALIZED (
   SELECT * FROM lapsed UNION ALL SELECT * FROM first_due
 ),
 
+-- part: job_damage
+-- The column of p with a word that no version of Holdfast has written, as somebody has changed it by hand; NULL: none.
+CASE WHEN p.on_conflict NOT IN ('drop', 'wait', 'raise', 'replace') THEN 'on_conflict'
+     WHEN p.uniqueness NOT IN ('no', 'loner', 'until_start', 'until_success') THEN 'uniqueness' END AS damaged,
+
 -- part: job_names
 -- The leases that `picked` may run under, the first that is free.  The planner takes an array to be short, and a series to
 -- be long: too long to do without compiling the plan (jit).
@@ -249,7 +254,7 @@ asked AS MATERIALIZED (
          0::bigint AS place_us, 0::bigint AS flags, ''::text AS note, $8::bigint AS longest_place_us, n.n
     FROM job AS j
    CROSS JOIN names AS n
-   WHERE NOT j.poisoned AND NOT j.holding AND NOT j.passed
+   WHERE NOT j.poisoned AND NOT j.holding AND NOT j.passed AND j.damaged IS NULL
 ),
 -- include: rule_judge
 -- include: job_untouched
@@ -269,6 +274,7 @@ fate AS MATERIALIZED (
          f.first,
          CASE WHEN j.holding THEN 'careful'
               WHEN j.passed THEN 'passed'
+              WHEN j.damaged IS NOT NULL THEN 'damaged'
               WHEN j.poisoned THEN 'poisoned'
               WHEN j.lock_limit = 0 OR g.key IS NOT NULL THEN 'running'
               WHEN EXISTS (SELECT FROM chosen AS h JOIN answered AS a ON a.n = h.n
@@ -289,25 +295,32 @@ fate AS MATERIALIZED (
                  WHERE (w.priority, w.run_at, w.id) < (j.priority, j.run_at, j.id)) AS first) AS f
 ), noticed AS MATERIALIZED (
   SELECT f.*,
-         CASE WHEN f.recovered AND f.outcome <> 'passed'
+         CASE WHEN f.recovered AND f.outcome NOT IN ('passed', 'damaged')
               THEN (SELECT n.trail FROM (SELECT f.trail, {us f.now} AS at_us, 'crashed' AS event, f.holder AS detail) AS e
 -- include: note
                    )
-              ELSE f.trail END AS told
+              ELSE f.trail END AS told,
+         'cannot run the job: its field ' || f.damaged
+           || ' has a wrong type or an unknown value; repair it, then retry the job' AS why  -- core::end_damaged says the same
     FROM fate AS f
 ), written AS (
   UPDATE {jobs} AS j
      SET state = CASE f.outcome WHEN 'parked' THEN 'queued' WHEN 'dropped' THEN 'dropped' WHEN 'poisoned' THEN 'dead'
+                                WHEN 'damaged' THEN 'dead'
                                 ELSE 'running' END,
-         crashes = f.crashes + CASE WHEN f.recovered AND f.outcome <> 'passed' THEN 1 ELSE 0 END,
+         crashes = f.crashes + CASE WHEN f.recovered AND f.outcome NOT IN ('passed', 'damaged') THEN 1 ELSE 0 END,
          trail = CASE WHEN f.outcome = 'parked' AND NOT f.parked
                       THEN (SELECT n.trail FROM (SELECT f.told AS trail, {us f.now} AS at_us, 'parked' AS event, '' AS detail) AS e
+-- include: note
+                           )
+                      WHEN f.outcome = 'damaged'
+                      THEN (SELECT n.trail FROM (SELECT f.told AS trail, {us f.now} AS at_us, 'failed' AS event, f.why AS detail) AS e
 -- include: note
                            )
                       ELSE f.told END,
          attempt = f.attempt + CASE WHEN f.outcome IN ('running', 'raised') THEN 1 ELSE 0 END,
          started_at = CASE WHEN f.outcome IN ('running', 'raised') THEN f.now ELSE f.started_at END,
-         finished_at = CASE WHEN f.outcome IN ('dropped', 'poisoned') THEN f.now END,
+         finished_at = CASE WHEN f.outcome IN ('dropped', 'poisoned', 'damaged') THEN f.now END,
          holder = CASE WHEN f.outcome IN ('running', 'raised') THEN $5::text ELSE f.holder END,
          lock = CASE f.outcome WHEN 'running' THEN coalesce(f.lock_taken, '') WHEN 'passed' THEN f.lock ELSE '' END,
          token = CASE f.outcome WHEN 'running' THEN coalesce(f.token_taken, 0) WHEN 'passed' THEN f.token ELSE 0 END,
@@ -318,22 +331,23 @@ fate AS MATERIALIZED (
          due_at = CASE WHEN f.outcome <> 'parked' THEN f.due_at
                        WHEN $4::boolean THEN f.now + interval '1s'  -- when the row is let go, its lease does not say
                        WHEN NOT f.first THEN f.now + interval '1min'
-                       ELSE f.now + greatest(interval '10ms', least(coalesce(f.free_at - f.now, interval '1s'),
-                                                                    interval '1s')) END,
-         slot = CASE WHEN f.outcome = 'dropped' OR (f.outcome = 'poisoned' AND f.uniqueness <> 'until_success')
+                       ELSE f.now + greatest(interval '10ms', least(coalesce(date_trunc('milliseconds', f.free_at - f.now),
+                                                                             interval '1s'), interval '1s')) END,
+         slot = CASE WHEN f.outcome = 'dropped' OR (f.outcome IN ('poisoned', 'damaged') AND f.uniqueness <> 'until_success')
                        OR (f.outcome IN ('running', 'raised') AND f.uniqueness = 'until_start') THEN NULL
                      ELSE f.slot END,
          error = CASE f.outcome WHEN 'dropped' THEN f.blocker
                                 WHEN 'poisoned' THEN 'its worker died ' || (f.crashes + 1)::text || ' times'
+                                WHEN 'damaged' THEN f.why
                                 ELSE f.error END
     FROM noticed AS f
    WHERE j.id = f.id AND f.outcome NOT IN ('again', 'careful')
   RETURNING j.*
 ), freed AS MATERIALIZED (
   -- Behind one that has died its lock is free; behind one that waited and runs now, the next looks for it.
-  SELECT f.key, f.id, f.outcome <> 'poisoned' AS scouts
+  SELECT f.key, f.id, f.outcome = 'running' AS scouts
     FROM fate AS f
-   WHERE (f.outcome = 'poisoned' AND f.lock <> '') OR (f.outcome = 'running' AND f.parked)
+   WHERE (f.outcome IN ('poisoned', 'damaged') AND f.lock <> '') OR (f.outcome IN ('running', 'damaged') AND f.parked)
 ),
 -- include: woken
 
@@ -366,7 +380,7 @@ fate AS MATERIALIZED (
 -- transaction, with a newer snapshot.  Whoever frees a lock changes its row first and looks for those who wait for it in a
 -- second statement (finish, then unpark): so one of the two sees the other, and no job sleeps beside a free lock.
 --
--- Outcomes: nothing, running, dropped, raised, poisoned, parked, careful; again: somebody was faster, nothing changed;
+-- Outcomes: nothing, running, dropped, raised, poisoned, parked, damaged, careful; again: somebody was faster, nothing changed;
 -- passed: what its dead worker held cannot be given back, as somebody has its row locked: it stays that worker's for a
 -- moment more, so that it is not forgotten whose the lease is.
 --
@@ -383,6 +397,7 @@ queues AS MATERIALIZED (
 -- include: job_pick
 job AS MATERIALIZED (
   SELECT p.*, false AS careful, p.state = 'running' AS recovered,
+-- include: job_damage
          p.state = 'running' AND p.crashes + 1 >= $7::bigint AS poisoned,
          p.state = 'running' AND p.lock <> '' AS holding,
          false AS passed
@@ -440,6 +455,7 @@ picked AS MATERIALIZED (
   SELECT j.* FROM {jobs} AS j WHERE j.id = nullif(current_setting('holdfast.job', true), '')::bigint
 ), job AS MATERIALIZED (
   SELECT p.*, true AS careful, p.state = 'running' AS recovered,
+-- include: job_damage
          p.state = 'running' AND p.crashes + 1 >= $7::bigint AS poisoned,
          false AS holding,
          $4::boolean AND p.state = 'running'
@@ -473,26 +489,38 @@ UPDATE {jobs} AS j
 RETURNING j.id;
 
 -- name: renew_claims
--- Many claims are renewed; none is shortened.  Answers those that are still their holders'.
--- $1 ids  $2 holders  $3 ttl in microseconds  $4 wait for locked rows at most so many milliseconds
+-- Many claims are renewed; none is shortened.  Answers those that are still their holders', and of each whether somebody
+-- has its job locked: that one is not waited for, and not renewed.
+-- $1 ids  $2 holders  $3 ttls in microseconds  $4 wait for the table at most so many milliseconds
 WITH clock AS MATERIALIZED (
   SELECT {durable} AS durable,
          set_config('lock_timeout', greatest(1, $4::bigint)::text, true) AS lock_timeout
-), held AS MATERIALIZED (
-  SELECT a.n, j.id, j.claim_until
+), asked AS MATERIALIZED (
+  SELECT a.n, a.id, a.holder, a.ttl
     FROM clock AS c
-   CROSS JOIN unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS a(id, holder, n)
+   CROSS JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS a(id, holder, ttl, n)
+   WHERE c.lock_timeout IS NOT NULL
+), theirs AS MATERIALIZED (
+  SELECT a.n
+    FROM asked AS a
     JOIN {jobs} AS j ON j.id = a.id
-   WHERE j.state = 'running' AND j.holder = a.holder AND c.lock_timeout IS NOT NULL
+   WHERE j.state = 'running' AND j.holder = a.holder
+), held AS MATERIALIZED (
+  SELECT a.n, a.ttl, j.id, j.claim_until
+    FROM asked AS a
+    JOIN {jobs} AS j ON j.id = a.id
+   WHERE j.state = 'running' AND j.holder = a.holder
    ORDER BY j.id
-     FOR UPDATE OF j
+     FOR UPDATE OF j SKIP LOCKED
 ), renewed AS (
   UPDATE {jobs} AS j
-     SET claim_until = greatest(h.claim_until, {now} + $3::bigint::float8 * interval '1us')
+     SET claim_until = greatest(h.claim_until, {now} + h.ttl::float8 * interval '1us')
     FROM held AS h
    WHERE j.id = h.id
 )
-SELECT h.n FROM held AS h;
+SELECT t.n, h.n IS NULL AS locked
+  FROM theirs AS t
+  LEFT JOIN held AS h ON h.n = t.n;
 
 -- name: finish
 -- Ends a claim, if it is the holder's, and gives back its lock; each on its own.  Those who wait for the lock are

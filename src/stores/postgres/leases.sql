@@ -103,8 +103,9 @@ made AS (
                              ELSE greatest(d.locked_until, d.now + d.ttl) END,
          ttl_ms = CASE WHEN d.outcome = 'grant' THEN d.ttl_us / 1000::bigint  -- with ttl
                        WHEN d.outcome <> 'renew' THEN l.ttl_ms  -- with ttl
-                       WHEN d.verb = 'n' AND d.flags & 1::bigint = 1::bigint  -- with ttl
-                       THEN (date_part('epoch', least(d.locked_until + d.ttl, {last_day}) - d.now)  -- with ttl
+                       WHEN d.verb = 'n' AND d.flags & 1::bigint = 1::bigint AND d.locked_until < {last_day}  -- with ttl
+                       THEN (date_part('epoch', date_trunc('milliseconds',  -- with ttl
+                                                           least(d.locked_until + d.ttl, {last_day}) - d.now))  -- with ttl
                              * 1000::float8)::bigint  -- with ttl
                        WHEN d.locked_until < d.now + d.ttl THEN d.ttl_us / 1000::bigint  -- with ttl
                        ELSE l.ttl_ms END,  -- with ttl
@@ -313,9 +314,10 @@ RETURNING 'g' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
 -- $6 wait for a locked row at most so many milliseconds
 UPDATE {locks} AS l
    SET
-       ttl_ms = CASE WHEN $5::boolean  -- with ttl
-                     THEN (date_part('epoch', least(l.locked_until + $4::bigint::float8 * interval '1us', {last_day})  -- with ttl
-                                              - {now}) * 1000::float8)::bigint  -- with ttl
+       ttl_ms = CASE WHEN $5::boolean AND l.locked_until < {last_day}  -- with ttl
+                     THEN (date_part('epoch', date_trunc('milliseconds',  -- with ttl
+                             least(l.locked_until + $4::bigint::float8 * interval '1us', {last_day}) - {now}))  -- with ttl
+                           * 1000::float8)::bigint  -- with ttl
                      WHEN l.locked_until < {now} + $4::bigint::float8 * interval '1us'  -- with ttl
                      THEN $4::bigint / 1000::bigint ELSE l.ttl_ms END,  -- with ttl
        ttl_until = CASE WHEN $5::boolean  -- with ttl
@@ -403,9 +405,11 @@ SELECT l.key::text, l.locked_by::text, l.sequence, {us l.locked_until},
 
 -- name: leases
 -- Keys for people, in bytewise order.
--- $1 prefix, or the whole key  $2 it is the whole key  $3 behind this key  $4 so many
+-- $1 prefix, or the whole key  $2 it is the whole key  $3 behind this key  $4 so many  $5 also this key: the first page, as a
+-- lock of Ruby's may have an empty name
 -- include: leases_from
-   AND l.key::text COLLATE "C" > $3::text
+   AND l.key::text COLLATE "C" >= $3::text
+   AND ($5::boolean OR l.key::text COLLATE "C" <> $3::text)
  ORDER BY l.key::text COLLATE "C"
  LIMIT $4::bigint;
 
@@ -413,7 +417,8 @@ SELECT l.key::text, l.locked_by::text, l.sequence, {us l.locked_until},
 -- As leases, where the index has the keys in bytewise order, as most collations have not: a page costs its own rows only.
 -- For another order, though it be the same, the planner does not use the index.
 -- include: leases_from
-   AND l.key::text > $3::text
+   AND l.key::text >= $3::text
+   AND ($5::boolean OR l.key::text <> $3::text)
  ORDER BY l.key::text
  LIMIT $4::bigint;
 
@@ -439,14 +444,15 @@ wanted AS MATERIALIZED (
 -- name: held
 -- As leases, without keys that were given back and that nobody waits for.  The table is read once for a page; an index of
 -- the keys that are held would make each acquire and each release dearer.
--- $1 prefix  $2 behind this key  $3 so many
+-- $1 prefix  $2 behind this key  $3 so many  $4 also this key
 WITH held AS MATERIALIZED (
   SELECT l.key::text AS key
     FROM {locks} AS l
    WHERE l.locked_by IS NOT NULL
      AND starts_with(l.key::text, $1::text)
      AND l.key::text COLLATE "C" >= $1::text
-     AND l.key::text COLLATE "C" > $2::text
+     AND l.key::text COLLATE "C" >= $2::text
+     AND ($4::boolean OR l.key::text COLLATE "C" <> $2::text)
    ORDER BY l.key::text COLLATE "C"
    LIMIT $3::bigint
 ),
@@ -460,7 +466,8 @@ WITH held AS MATERIALIZED (
    WHERE l.locked_by IS NOT NULL
      AND starts_with(l.key::text, $1::text)
      AND l.key::text >= $1::text
-     AND l.key::text > $2::text
+     AND l.key::text >= $2::text
+     AND ($4::boolean OR l.key::text <> $2::text)
    ORDER BY l.key::text
    LIMIT $3::bigint
 ),

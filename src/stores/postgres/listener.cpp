@@ -28,17 +28,16 @@ void watch(int either, int fd) noexcept {
 
 }  // namespace
 
-PostgresListener::PostgresListener(std::shared_ptr<const StoreConfig> config)
+PostgresListener::PostgresListener(std::shared_ptr<const StoreConfig> config, Instant until)
     : config_(std::move(config)),
       timer_(timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)),
       either_(epoll_create1(EPOLL_CLOEXEC)) {
   watch(either_.get(), timer_.get());
-  listen();
+  listen(std::min(until, BootClock::now() + one_attempt));
 }
 
-void PostgresListener::listen() noexcept {
+void PostgresListener::listen(Instant until) noexcept {
   try {
-    const Instant until = BootClock::now() + one_attempt;
     connection_.emplace(config_->settings, until);
     Parameters none;
     const Answer answer = connection_->run("LISTEN " + config_->channel(), none, until);
@@ -75,7 +74,7 @@ Result<std::vector<std::string>> PostgresListener::ready() {
     return keys;
   }
   hang_up();
-  listen();
+  listen(BootClock::now() + one_attempt);
   return std::vector<std::string>{};  // anything may have happened meanwhile
 }
 

@@ -15,8 +15,8 @@ namespace holdfast::postgres {
 // seconds is asked for a sign of life, and one that gives none is connected to anew.
 class PostgresListener final : public StoreListener {
  public:
-  // Does not fail: one that cannot connect tries again whenever it is asked what rang, about once a second.
-  explicit PostgresListener(std::shared_ptr<const StoreConfig> config);
+  // One that cannot connect by then tries again whenever ready() is called, about once a second.
+  PostgresListener(std::shared_ptr<const StoreConfig> config, Instant until);
 
   // Of the connection and of a timer, which says when to ask, or to connect again.
   int fd() const noexcept override { return either_.get(); }
@@ -24,7 +24,7 @@ class PostgresListener final : public StoreListener {
   Result<std::vector<std::string>> ready() override;
 
  private:
-  void listen() noexcept;
+  void listen(Instant until) noexcept;
   void hang_up() noexcept;
   // The server may still be there; `time_is_over`: nothing was heard since the timer was set.
   bool is_alive(bool time_is_over);

@@ -88,6 +88,8 @@ Result<Page> PostgresStoreConnection::list(const Query& query, Instant until) {
     if (!held) parameters_.flag(query.exact);
     if (!log) parameters_.text(query.after);
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
+    // The first page has a name that is empty too; behind a page of only that one the same would come again.
+    if (leases) parameters_.flag(query.after.empty() && query.limit > 1);
     if (foreign) parameters_.flag(query.free || query.exact);
     const Sql sql = question_of(query, held, probe_);
     const Answer answer = connection_->run(statements_[sql].text, parameters_, until);
@@ -114,7 +116,7 @@ Result<Traits> PostgresStoreConnection::examine(Instant until) {
     const Answer answer = connection_->run(statements_[Sql::examine].text, parameters_, until);
     if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     traits.findings = findings_of(server_in(answer), probe_);
-    traits.grade = core::grade_of(Grade::B, traits.findings);
+    traits.grade = grade_of(Grade::B, traits.findings);
     core::mark_accepted(traits.findings, config_->accepted);
     // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
     // has been free for long would lock that object out.  In its table only people purge.
@@ -125,8 +127,10 @@ Result<Traits> PostgresStoreConnection::examine(Instant until) {
   return traits;
 }
 
-std::unique_ptr<StoreListener> PostgresStoreConnection::listener() {
-  return probe_.pooled ? nullptr : std::make_unique<PostgresListener>(config_);
+Result<std::unique_ptr<StoreListener>> PostgresStoreConnection::listener(Instant until) {
+  std::unique_ptr<StoreListener> listener;
+  if (!probe_.pooled) listener = std::make_unique<PostgresListener>(config_, until);
+  return listener;
 }
 
 }  // namespace holdfast::postgres

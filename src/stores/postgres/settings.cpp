@@ -15,7 +15,7 @@
 #include "base/url.h"
 #include "core/url_parameters.h"
 #include "stores/postgres/descriptor.h"
-#include "stores/postgres/libpq.h"
+#include "stores/postgres/driver.h"
 
 namespace holdfast::postgres {
 namespace {

@@ -166,7 +166,8 @@ SELECT count(*), 1 / CASE WHEN {clock_us} <= $2::bigint THEN 1 ELSE 0 END FROM w
 
 -- name: list_shedlock
 -- Keys for people, in bytewise order: ours, and those that ShedLock holds, which have no token.
--- $1 prefix, or the whole key  $2 it is the whole key  $3 behind this key  $4 so many  $5 also keys that nobody holds
+-- $1 prefix, or the whole key  $2 it is the whole key  $3 behind this key  $4 so many  $5 also this key  $6 also keys that
+-- nobody holds
 SELECT x.key, x.owner, x.token, {us x.until}, {us x.since}, f.note, f.detached,
        (SELECT count(*) FROM {waiters} AS w WHERE w.key = x.key AND w.until > {now}), {now_us}, x.ttl_ms
   FROM (SELECT l.key::text AS key, CASE WHEN l.sequence >= 0 THEN l.locked_by::text END AS owner, abs(l.sequence) AS token,
@@ -191,7 +192,8 @@ SELECT x.key, x.owner, x.token, {us x.until}, {us x.since}, f.note, f.detached,
          WHERE s.lock_until > {now} AND NOT o.ours) AS x
   LEFT JOIN {facts} AS f ON f.key = x.key AND f.token = x.token
  WHERE CASE WHEN $2::boolean THEN x.key = $1::text ELSE starts_with(x.key, $1::text) END
-   AND x.key COLLATE "C" > $3::text
-   AND ($5::boolean OR x.owner IS NOT NULL OR EXISTS (SELECT FROM {waiters} AS w WHERE w.key = x.key AND w.until > {now}))
+   AND x.key COLLATE "C" >= $3::text
+   AND ($5::boolean OR x.key COLLATE "C" <> $3::text)
+   AND ($6::boolean OR x.owner IS NOT NULL OR EXISTS (SELECT FROM {waiters} AS w WHERE w.key = x.key AND w.until > {now}))
  ORDER BY x.key COLLATE "C"
  LIMIT $4::bigint;

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "holdfast/clock.h"
+#include "stores/postgres/driver.h"
 #include "stores/postgres/fault.h"
-#include "stores/postgres/libpq.h"
 #include "stores/postgres/sql.h"
 #include "stores/postgres/tables.h"
 

@@ -29,7 +29,7 @@ class PostgresStoreConnection final : public rows::RowStoreConnection {
 
   Result<Page> list(const Query& query, Instant until) override;
   Result<Traits> examine(Instant until) override;
-  std::unique_ptr<StoreListener> listener() override;
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override;
 
  private:
   using Indices = core::KeyBatch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// admin.h - what people do to the store: purge and diagnose.
+// admin.h - what people do to the store: init, purge and diagnose.
 #pragma once
 #include <memory>
 
@@ -8,17 +8,21 @@
 
 namespace holdfast::redis {
 
-// There are no tables to create.
+// There are no tables to create.  `init` completes the index of held keys, where a Holdfast that did not know
+// it has granted leases (docs/internals/adr/0028).
 class RedisStoreAdmin final : public StoreAdmin {
  public:
   explicit RedisStoreAdmin(std::shared_ptr<const StoreConfig> config) : session_(std::move(config)) {}
 
   Result<std::vector<std::string>> plan(Instant until) override;
-  Result<std::vector<std::string>> init(Instant until) override { return plan(until); }
+  Result<std::vector<std::string>> init(Instant until) override;
+  std::string statements() const override;
   Result<Purged> purge(const Purge& what, Instant until) override;
   Result<Diagnosis> diagnose(Instant until) override;
 
  private:
+  // The commands that add what is missing; `make` also does it.
+  Result<std::vector<std::string>> complete_index(bool make, Instant until);
   void purge_keys(Millis free_for, Purged& purged, Instant until);
   void purge_log(Millis older_than, Purged& purged, Instant until);
 

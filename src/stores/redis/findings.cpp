@@ -334,7 +334,7 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Depth& depth, const StoreCo
                       .findings = findings_of(info, config)};
   core::judge(depth_rules, facts, diagnosis.findings);
   // If every grant is on disk before it is acknowledged, and nobody else takes over, a crash forgets nothing.
-  diagnosis.grade = core::grade_of(facts.always_syncs() ? Grade::B : Grade::C, diagnosis.findings);
+  diagnosis.grade = grade_of(facts.always_syncs() ? Grade::B : Grade::C, diagnosis.findings);
   core::mark_accepted(diagnosis.findings, config.accepted());
   return diagnosis;
 }

@@ -7,16 +7,18 @@
 #include <string>
 
 #include "base/time.h"
-#include "core/job_rule.h"
+#include "core/job_fields.h"
 #include "stores/redis/fault.h"
 
 namespace holdfast::redis {
 namespace {
 
+// jobs.lua repeats the words of these enums.
+static_assert(core::words_of<OnConflict> == 4 && core::words_of<Unique> == 4 && job_states == 6);
+
 constexpr std::size_t shared_job_words = 9;
 // More would keep the server from everybody else for milliseconds.
 constexpr std::size_t most_claims_at_once = 256;
-constexpr Millis a_century = std::chrono::hours(24 * 36525);
 
 // Calls `step` until it returns false.  If it fails after the first step, some of the work was done, and the
 // caller cannot know which.
@@ -32,76 +34,50 @@ void in_steps(const Step& step) {
   }
 }
 
-std::int64_t bounded(Millis length) { return std::clamp(length, Millis::zero(), a_century).count(); }
+std::int64_t bounded(Millis length) { return std::clamp(length, Millis::zero(), core::a_century).count(); }
 // Zero would be now.
 std::int64_t not_before(std::optional<Moment> at) { return at == Moment{} ? 1 : micros_or_zero(at).count(); }
 JobId id_of(const Value& value) { return JobId{static_cast<std::uint64_t>(value.number())}; }
 std::string_view flag(bool value) { return value ? "1" : "0"; }
 
-// By the words that to_string() has for them.
-template <class Enum, std::size_t N>
-Enum enum_of(std::string_view word) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
-  }
-  throw_failure({Errc::in_doubt, "a job has a value that this version of Holdfast does not know: \"" +
-                                     std::string(word) + "\""});
+JobState state_of(const Value& value) {
+  return core::enumerator_named<JobState>(value.text()).value_or(JobState::dead);
 }
-JobState state_of(const Value& value) { return enum_of<JobState, job_states>(value.text()); }
 
-void read(const Value& value, std::string& out) { out = value.text(); }
-void read(const Value& value, int& out) { out = static_cast<int>(value.number()); }
-void read(const Value& value, bool& out) { out = value.flag(); }
-void read(const Value& value, std::uint64_t& out) { out = static_cast<std::uint64_t>(value.number()); }
-void read(const Value& value, Token& out) { out = Token{static_cast<std::uint64_t>(value.number())}; }
-void read(const Value& value, Micros& out) { out = value.micros(); }
-void read(const Value& value, Millis& out) { out = ttl_of(value.number()); }
-void read(const Value& value, Moment& out) { out = value.moment(); }
-void read(const Value& value, std::optional<Moment>& out) { out = moment_or_none(value.micros()); }
-void read(const Value& value, JobState& out) { out = state_of(value); }
-void read(const Value& value, OnConflict& out) { out = enum_of<OnConflict, 4>(value.text()); }
-void read(const Value& value, Unique& out) { out = enum_of<Unique, 4>(value.text()); }
+// A job as jobs.lua returns it: its id, then names and values.  What is damaged jobs.lua has found and
+// mended.
+class JobFields : public core::FieldReader {
+ public:
+  explicit JobFields(const Value& row) : row_(row) {
+    if (const auto name = find("damaged")) damage(name->text());
+  }
 
-// A job as jobs.lua returns it: its id, then names and values.  Throws Failure: in_doubt if it is not
-// understood.
+  std::string_view text(const char* name) {
+    const auto value = find(name);
+    return value ? value->text() : std::string_view();
+  }
+  std::int64_t number(const char* name) {
+    const auto value = name == std::string_view("id") ? row_[0] : find(name);
+    return value ? value->number() : 0;
+  }
+  bool flag(const char* name) { return text(name) == "1"; }
+  Micros micros(const char* name) { return Micros(number(name)); }
+  Millis length(const char* name) { return ttl_of(number(name)); }
+
+ private:
+  std::optional<Value> find(std::string_view name) const {
+    for (std::size_t i = 1; i + 1 < row_.size(); i += 2)
+      if (row_[i].text() == name) return row_[i + 1];
+    return std::nullopt;
+  }
+
+  const Value& row_;
+};
+
+// Throws Failure: in_doubt if it is not understood.
 core::JobRecord job_of(const Value& row) {
-  core::JobRecord job;
-  JobRow& r = job.row;
-  r.id = id_of(row[0]);
-  const auto field = [&](std::string_view name, auto& out) {
-    for (std::size_t i = 1; i + 1 < row.size(); i += 2) {
-      if (row[i].text() == name) return read(row[i + 1], out);
-    }
-  };
-  field("name", r.name);
-  field("queue", r.queue);
-  field("args", r.args);
-  field("key", r.key);
-  field("priority", r.priority);
-  field("state", r.state);
-  field("enqueued_at", r.enqueued_at);
-  field("run_at", r.run_at);
-  field("due_at", r.due_at);
-  field("started_at", r.started_at);
-  field("finished_at", r.finished_at);
-  field("attempt", r.attempt);
-  field("crashes", r.crashes);
-  field("max_attempts", r.max_attempts);
-  field("lock_ttl", r.lock_ttl);
-  field("lock_fixed", r.lock_fixed);
-  field("limit", r.limit);
-  field("on_conflict", r.on_conflict);
-  field("unique", r.unique);
-  field("slotted", r.slotted);
-  field("parked", r.parked);
-  field("holder", r.owner);
-  field("lock", r.lock);
-  field("token", r.token);
-  field("claim_until", job.claim_until);
-  field("error", r.error);
-  field("duplicates", r.duplicates);
-  field("trail", job.trail);
-  return job;
+  JobFields fields(row);
+  return core::read_job(fields);
 }
 
 EnqueueReply::What what_of_enqueue(std::string_view word) {
@@ -121,15 +97,6 @@ Claimed::What what_of_claim(std::string_view word) {
   if (word == "raised") return What::raised;
   if (word == "poisoned") return What::poisoned;
   throw_failure(not_understood());
-}
-
-const char* word_of(JobChange what) {
-  switch (what) {
-    case JobChange::cancel: return "cancel";
-    case JobChange::retry: return "retry";
-    case JobChange::remove: return "remove";
-  }
-  return "?";
 }
 
 }  // namespace
@@ -197,19 +164,19 @@ Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
   });
 }
 
-Status RedisEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
-  assert(held.size() == claims.size());
+Status RedisEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) {
+  assert(replies.size() == claims.size());
   return guarded([&]() -> Status {
     std::size_t from = 0;
     in_steps([&] {
       const auto some = claims.subspan(from, std::min(most_claims_at_once, claims.size() - from));
       if (some.empty()) return false;
       const auto add = [&](Command& command) {
-        command.number(bounded(ttl));
-        for (const ClaimRef& claim : some) command.number(to_number(claim.id)).word(claim.owner.text);
+        for (const ClaimRef& claim : some)
+          command.number(to_number(claim.id)).word(claim.owner.text).number(bounded(claim.ttl));
       };
-      const Answer answer = run(Lua::renew_claims, 1 + 2 * some.size(), add, until);
-      for (std::size_t i = 0; i < some.size(); ++i) held[from + i] = answer[1 + i].flag();
+      const Answer answer = run(Lua::renew_claims, 3 * some.size(), add, until);
+      for (std::size_t i = 0; i < some.size(); ++i) replies[from + i] = {.held = answer[1 + i].flag()};
       from += some.size();
       return true;
     });
@@ -250,7 +217,9 @@ Result<std::vector<JobRow>> RedisEngine::list(const JobQuery& query, Instant unt
 
 Result<JobRow> RedisEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
   return guarded([&]() -> Result<JobRow> {
-    const auto add = [&](Command& command) { command.number(to_number(id)).word(word_of(what)).word(by); };
+    const auto add = [&](Command& command) {
+      command.number(to_number(id)).word(core::verb_of(what)).word(by);
+    };
     const Answer answer = run(Lua::change_job, 3, add, until);
     const std::string_view outcome = answer[1].text();
     const Micros now = answer[0].micros();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobs.h - jobs in Redis: each step is one script of jobs.lua.
+// jobs.h - jobs in Redis: each step is one script of jobs.lua or claims.lua.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,7 +18,7 @@ class RedisEngine final : public JobEngine {
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
   Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
-  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override;
+  Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) override;
   Result<Finished> finish(const Finish& finish, Instant until) override;
   Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) override;
   Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) override;

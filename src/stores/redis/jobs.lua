@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Jobs, by the rule of src/core/job_rule.cpp.  docs/stores/redis.md has the table of keys.
+-- Jobs, by the rule of src/core/job_rule.cpp.  docs/stores/redis.md has the table of keys.  claims.lua claims, renews
+-- and finishes them.
 --
 -- ARGV     of each script: void (us), base (of the names), prefix (of leases), client, kept, index, held, purged, log;
 --          then the words that the comment of the script lists
@@ -25,11 +26,12 @@ local function order_of(job)
   local at = math.max(0, math.min(tonumber(job.run_at), exact))
   return string.format('%010.0f%017.0f%016.0f', job.priority + 2147483648, at, job.id)
 end
-local function id_of(order) return whole(tonumber(string.sub(order, -16))) end
+local function id_of(order) return whole(tonumber(string.sub(order, -16)) or 0) end
 
--- Remembers what decides in which sets it is, before that is changed.
+-- Remembers what decides in which sets it is, before that is changed.  A damaged one may be in any of them.
 local function remember(job)
-  job.was = { state = job.state, parked = job.parked == '1', order = order_of(job), slotted = job.slotted == '1' }
+  job.was = { state = job.state, parked = job.parked == '1', order = order_of(job), slotted = job.slotted == '1',
+    anywhere = job.damaged ~= nil }
   job.changed = {}
 end
 
@@ -38,6 +40,35 @@ local fields_of_job = { 'state', 'name', 'queue', 'key', 'priority', 'enqueued_a
   'finished_at', 'attempt', 'crashes', 'max_attempts', 'lock_ttl', 'lock_fixed', 'limit', 'on_conflict', 'unique',
   'slotted', 'parked', 'holder', 'lock', 'token', 'claim_until', 'error', 'duplicates', 'trail', 'marker' }
 
+-- Of those, what only some words, or a number below that, may stand in; the optional ones may be missing.
+local words_of = { on_conflict = ' drop wait raise replace ', unique = ' no loner until_start until_success ',
+  state = ' queued running done dropped cancelled dead ' }
+local int, int64, beyond_a_century = '2147483648', '9223372036854775808', '3155760000001'
+local numbers = { priority = int, enqueued_at = int64, run_at = int64, due_at = int64, max_attempts = int,
+  lock_ttl = beyond_a_century, limit = int }
+local optional = { started_at = int64, finished_at = int64, attempt = int, crashes = int, token = int64,
+  claim_until = int64, duplicates = int64 }
+local instead = { on_conflict = 'drop', unique = 'no', state = 'dead', queue = '', key = '', holder = '' }
+
+local function is_number(text, edge)
+  if not string.find(text, '^-?%d+$') then return false end
+  return #text < #edge or (below(text, edge) and not below(text, '-' .. edge))
+end
+
+-- Somebody may have changed a job by hand: `job.damaged` is a field that means nothing now (core/job_rule.h).
+local function find_damage(job)
+  local function check(field, is_good)
+    if is_good then return end
+    job.damaged, job[field] = field, instead[field] or '0'
+  end
+  for field, words in pairs(words_of) do check(field, string.find(words, ' ' .. (job[field] or '') .. ' ', 1, true)) end
+  for field, edge in pairs(numbers) do check(field, is_number(job[field] or '', edge)) end
+  for field, edge in pairs(optional) do check(field, is_number(job[field] or '0', edge)) end
+  check('lock_ttl', job.lock_ttl ~= '0' or job.limit == '0')
+  for _, field in ipairs({ 'queue', 'key' }) do check(field, job[field]) end
+  for _, field in ipairs({ 'holder', 'claim_until' }) do check(field, job[field] or job.state ~= 'running') end
+end
+
 -- A table of these, all texts; nil: there is none.
 local function job_of(id)
   local values = read('HMGET', key_of('job', id), unpack(fields_of_job))
@@ -45,6 +76,7 @@ local function job_of(id)
   local job = {}
   for i, field in ipairs(fields_of_job) do job[field] = values[i] or nil end
   job.id = id
+  find_damage(job)
   remember(job)
   return job
 end
@@ -52,6 +84,10 @@ end
 local function set(job, field, value)
   job[field] = value
   job.changed[field] = value
+end
+
+local function set_all(job, values)
+  for field, value in pairs(values) do set(job, field, value) end
 end
 
 local function add(job, field, n) set(job, field, whole((tonumber(job[field]) or 0) + n)) end
@@ -95,18 +131,13 @@ local function is_over(state) return state ~= 'queued' and state ~= 'running' en
 -- part: job_changes
 -- Changes a job, and moves it to where it belongs then.
 local function enter(job, state)
-  set(job, 'state', state)
-  set(job, 'finished_at', is_over(state) and now or '0')
-  set(job, 'parked', '0')
-  set(job, 'claim_until', '0')
+  if job.damaged == 'state' then job.damaged = nil end
+  set_all(job, { state = state, finished_at = is_over(state) and now or '0', parked = '0', claim_until = '0' })
   local keeps = state == 'dead' and job.unique == 'until_success'
   if is_over(state) and not keeps then set(job, 'slotted', '0') end
 end
 
-local function forget_lock(job)
-  set(job, 'lock', '')
-  set(job, 'token', '0')
-end
+local function forget_lock(job) set_all(job, { lock = '', token = '0' }) end
 
 -- In which sets it is: by its order if it is due, else by when it will be due; one that waits for its lock also by key.
 local function add_to_sets(job)
@@ -130,18 +161,16 @@ end
 -- One that is due by now may have been moved, or not yet.
 local function remove_from_sets(job)
   local was = job.was
-  if was.state == 'queued' then
+  if was.state == 'queued' or was.anywhere then
     write('ZREM', key_of('ready', job.queue), was.order)
     write('ZREM', key_of('later', job.queue), was.order)
-    if was.parked then
+    if was.parked or was.anywhere then
       write('ZREM', key_of('waiting', job.queue), was.order)
       write('ZREM', key_of('parked', job.key), was.order)
     end
-  elseif was.state == 'running' then
-    write('ZREM', key_of('running', job.queue), job.id)
-  elseif was.state then
-    write('ZREM', base .. 'over', job.id)
   end
+  if was.state == 'running' or was.anywhere then write('ZREM', key_of('running', job.queue), job.id) end
+  if was.state and is_over(was.state) then write('ZREM', base .. 'over', job.id) end
 end
 
 -- The slot counts only as long as its job is there and has it.
@@ -209,7 +238,7 @@ local function save(job)
   if moves then add_to_sets(job) end
   if job.slotted == '1' and not job.was.slotted then write('SET', key_of('slot', job.key), job.id) end
   if job.slotted ~= '1' and job.was.slotted then leave_slot(job) end
-  if marks and has_slot(job) then update_marker(job) end
+  if marks and (has_slot(job) or (job.marker or '') ~= '') then update_marker(job) end
   remember(job)
 end
 
@@ -222,20 +251,29 @@ local function erase(job)
   if (job.marker or '') ~= '' then unmark(job) end
 end
 
--- The first in order of those that wait for the lock of a key and are not due by themselves.
+-- Takes an entry out of a set in which its job does not belong, where save() would not look for it, and puts the job
+-- where it does.
+--
+-- job  nil: it is gone
+local function misplaced(job, set_name, entry)
+  write('ZREM', set_name, entry)
+  if not job or job.damaged or is_over(job.state) then return end
+  remove_from_sets(job)
+  add_to_sets(job)
+end
+
+-- The first in order of those that wait for the lock of a key and are not due by themselves.  A damaged one is due: it
+-- can only die.
 local function first_parked(key)
   local parked = key_of('parked', key)
   for _ = 1, 100 do
     local order = call('ZRANGE', parked, 0, 0)[1]
     if not order then return nil end
     local job = job_of(id_of(order))
-    if job and tonumber(job.due_at) > now_us then return job end
-    if job then
-      remove_from_sets(job)
-      add_to_sets(job)
-    else
-      write('ZREM', parked, order)
-    end
+    local waits = job and job.state == 'queued' and tonumber(job.due_at) > now_us
+    if waits and not job.damaged and job.key == key and job.was.order == order then return job end
+    misplaced(job, parked, order)
+    if job and job.damaged and job.state == 'queued' then write('ZADD', key_of('ready', job.queue), 0, job.was.order) end
   end
 end
 
@@ -245,22 +283,6 @@ local function unpark_next(key)
   if not job then return end
   set(job, 'due_at', job.run_at)
   save(job)
-end
-
--- part: job_lock
--- The lock of a job is a lease, by the rule of leases.
--- A request for a lease.  A key that is none counts as held without end, as does one beside which others have written.
-local decide  -- made when it is needed
-local function lease(verb, key, holder, token, ttl, longest_place)
-  local name = prefix .. key
-  local r = { lease = name, facts = beside('facts', name), queue = beside('queue', name),
-    places = beside('places', name), verb = verb, holder = holder, wanted = token, words = '' }
-  decide = decide or lease_rule({ kept = ARGV[5], index = ARGV[6], held = ARGV[7], purged = ARGV[8], log = ARGV[9],
-    client = ARGV[4], void = ARGV[1], prefix = prefix })
-  decide(r, ttl, 0, longest_place)
-  if r.verdict == foreign then r.reply_owner, r.remaining = '(not a lease: a ' .. r.reply_owner .. ')', -1 end
-  if r.verdict == companion_is_foreign then r.reply_owner, r.remaining = written_by_others(r.reply_owner), -1 end
-  return r
 end
 
 -- name: enqueue
@@ -285,13 +307,10 @@ local function work()
 
   -- One that waits for its lock goes on doing so, unless its time has not come: then others are before it.
   local function replace(there)
-    for _, field in ipairs({ 'args', 'priority', 'max_attempts' }) do set(there, field, new[field]) end
-    set(there, 'run_at', run_at)
+    set_all(there, { args = new.args, priority = new.priority, max_attempts = new.max_attempts, run_at = run_at,
+      attempt = '0', crashes = '0', error = '' })
     if tonumber(run_at) > now_us then set(there, 'parked', '0') end
     if there.parked ~= '1' then set(there, 'due_at', run_at) end
-    set(there, 'attempt', '0')
-    set(there, 'crashes', '0')
-    set(there, 'error', '')
     note(there, 'replaced', '')
   end
 
@@ -364,279 +383,6 @@ local function work()
 end
 -- include: error_reply
 
--- name: claim
--- ARGV     holder, ttl (ms), max_crashes, longest_place (ms, 0: all places count); then queues
--- Answers  now, what, recovered, lock_remaining (ms, -1: without end), blocker, next (ms), and unless there is nothing
---          the job
--- include: jobs_begin
--- include: layout
--- include: rule
--- include: job_row
--- include: job_changes
--- include: job_lock
-local longest_idle, parked_per_claim, most_tries = 60000, 100, 2000
-local poll_us, parked_us = 1000000, 60000000
-local holder, ttl, max_crashes = ARGV[skip + 1], tonumber(ARGV[skip + 2]), tonumber(ARGV[skip + 3])
-local longest_place = tonumber(ARGV[skip + 4])
-local first_queue = skip + 5
-
--- Moves jobs that have become due to the set from which they are claimed; not all at once if they are many, because
--- others wait for the server meanwhile.  No answer depends on it, so it does not count as a write before a failure.
-local function promote(queue)
-  local ready, later, waiting = key_of('ready', queue), key_of('later', queue), key_of('waiting', queue)
-  local due = call('ZRANGEBYSCORE', later, '-inf', now, 'LIMIT', 0, 1000)
-  if #due > 0 then
-    local words = {}
-    for i, order in ipairs(due) do words[2 * i - 1], words[2 * i] = '0', order end
-    call('ZADD', ready, unpack(words))
-    call('ZREM', later, unpack(due))
-  end
-  for _, order in ipairs(call('ZRANGEBYSCORE', waiting, '-inf', now, 'LIMIT', 0, parked_per_claim)) do
-    local key = read('HGET', key_of('job', id_of(order)), 'key')
-    call('ZADD', ready, 0, order)
-    call('ZREM', waiting, order)
-    if key then call('ZREM', key_of('parked', key), order) end
-  end
-end
-
-local function next_expired()
-  for q = first_queue, #ARGV do
-    local running = key_of('running', ARGV[q])
-    local id = call('ZRANGEBYSCORE', running, '-inf', now, 'LIMIT', 0, 1)[1]
-    local job = id and job_of(id)
-    if job then return job end
-    if id then write('ZREM', running, id) end
-  end
-end
-
-local function next_due()
-  local best, of
-  for q = first_queue, #ARGV do
-    local order = call('ZRANGE', key_of('ready', ARGV[q]), 0, 0)[1]
-    if order and (not best or order < best) then best, of = order, ARGV[q] end
-  end
-  if not best then return nil, false end
-  local job = job_of(id_of(best))
-  if not job then write('ZREM', key_of('ready', of), best) end
-  return job, true
-end
-
--- ms until something may be due.
-local function idle()
-  local soonest = longest_idle
-  for q = first_queue, #ARGV do
-    for _, word in ipairs({ 'later', 'waiting', 'running' }) do
-      local at = tonumber(call('ZRANGE', key_of(word, ARGV[q]), 0, 0, 'WITHSCORES')[2])
-      if at then soonest = math.min(soonest, math.max(math.ceil((at - now_us) / 1000), 0)) end
-    end
-  end
-  return whole(soonest)
-end
-
-local function answer(what, job, recovered, lock_remaining, blocker)
-  local reply = { now, what, recovered and '1' or '0', whole(lock_remaining), blocker, '0' }
-  if job then
-    save(job)
-    reply[7] = row_of(job)
-  end
-  return reply
-end
-
-local function start(job, lock, token)
-  enter(job, 'running')
-  set(job, 'holder', holder)
-  set(job, 'lock', lock)
-  set(job, 'token', token)
-  set(job, 'started_at', now)
-  add(job, 'attempt', 1)
-  if job.unique == 'until_start' then set(job, 'slotted', '0') end
-  set(job, 'claim_until', whole(now_us + ttl * 1000))
-end
-
--- Its last worker was not heard of again.  True: that was one too many.
-local function has_crashed_too_often(job)
-  add(job, 'crashes', 1)
-  note(job, 'crashed', job.holder)
-  if tonumber(job.crashes) < max_crashes then return false end
-  set(job, 'error', 'its worker died ' .. job.crashes .. ' times')
-  forget_lock(job)
-  enter(job, 'dead')
-  return true
-end
-
--- It waits for its lock: so long, or until the lock is freed.  The first of those that wait is tried often, because the
--- lease may be one that no job holds; the others rely on it.
-local function park(job, lock_remaining)
-  local other = first_parked(job.key)
-  local is_first = not other or order_of(job) < other.was.order
-  local again = job.parked == '1'
-  enter(job, 'queued')
-  forget_lock(job)
-  if not again then note(job, 'parked', '') end
-  set(job, 'parked', '1')
-  local pause = parked_us
-  if is_first then pause = math.min(math.max(lock_remaining * 1000, 10000), poll_us) end
-  set(job, 'due_at', whole(now_us + pause))
-end
-
--- The first of those that wait has been started: now the next one is tried often.
-local function poll_next(key)
-  local job = first_parked(key)
-  if not job or tonumber(job.due_at) <= now_us + poll_us then return end
-  set(job, 'due_at', whole(now_us + poll_us))
-  save(job)
-end
-
--- The keys of which all leases are held: by whom, and how long.  Nothing changes that during one claim, so the next
--- job of that key and limit need not try each of them again.
-local busy, tries = {}, 0
-
--- The first of its leases that is free: its name and what was granted.  Else nil, and why.
-local function acquire(job, limit)
-  local name = limit .. ':' .. job.key
-  if busy[name] then return nil, nil, busy[name] end
-  local why = { soonest = math.huge, blocker = '' }
-  for n = 1, limit do
-    local lock = limit == 1 and job.key or job.key .. '#' .. n
-    local r = lease('a', lock, holder, '0', tonumber(job.lock_ttl), longest_place > 0 and longest_place or nil)
-    tries = tries + 1
-    if r.verdict == granted then return lock, r end
-    if r.remaining >= 0 then why.soonest = math.min(why.soonest, r.remaining) end
-    if n == 1 then why.blocker = r.reply_owner end
-  end
-  busy[name] = why
-  return nil, nil, why
-end
-
--- Runs it under the first of its leases that is free, or does what is to be done if none is.  Nil: it waits.
-local function take_lock(job, recovered)
-  local limit = tonumber(job.limit)
-  if limit == 0 then
-    start(job, '', '0')
-    return answer('running', job, recovered, 0, '')
-  end
-  local lock, given, why = acquire(job, limit)
-  if lock then
-    local parked = job.was.parked
-    start(job, lock, given.token)
-    local reply = answer('running', job, recovered, given.remaining, '')
-    if parked then poll_next(job.key) end
-    return reply
-  end
-  local blocker = why.blocker
-  -- One that was started once is never dropped for its lock.
-  local waits = (job.started_at or '0') ~= '0'
-  if not waits and job.on_conflict == 'drop' then
-    set(job, 'error', blocker)
-    enter(job, 'dropped')
-    return answer('dropped', job, recovered, 0, blocker)
-  end
-  if not waits and job.on_conflict == 'raise' then
-    start(job, '', '0')
-    return answer('raised', job, recovered, 0, blocker)
-  end
-  park(job, why.soonest)
-  save(job)
-  return nil
-end
-
-local function claim_expired(job)
-  local held = (job.lock or '') ~= ''
-  if held then
-    lease('r', job.lock, job.holder, job.token, 0)
-    busy = {}
-  end
-  if not has_crashed_too_often(job) then return take_lock(job, true) end
-  local reply = answer('poisoned', job, true, 0, '')
-  if held then unpark_next(job.key) end
-  return reply
-end
-
-local function work()
-  for q = first_queue, #ARGV do promote(ARGV[q]) end
-  for _ = 1, parked_per_claim do
-    local reply
-    local expired = next_expired()
-    if expired then
-      reply = claim_expired(expired)
-    else
-      local due, any = next_due()
-      if not any then return { now, 'nothing', '0', '0', '', idle() } end
-      reply = due and take_lock(due, false)
-    end
-    if reply then return reply end
-    if tries >= most_tries then break end  -- others want to be served too
-  end
-  return { now, 'nothing', '0', '0', '', '0' }
-end
--- include: error_reply
-
--- name: renew_claims
--- ARGV     ttl (ms); then of each claim: id, holder
--- Answers  now; then of each whether it is the holder's still
--- include: jobs_begin
-local function work()
-  local ends, answer = now_us + ARGV[skip + 1] * 1000, { now }
-  for i = skip + 2, #ARGV, 2 do
-    local name = key_of('job', ARGV[i])
-    local job = read('HMGET', name, 'state', 'holder', 'claim_until', 'queue') or {}
-    local state, holder, claim_until, queue = unpack(job)
-    local held = state == 'running' and holder == ARGV[i + 1]
-    if held and tonumber(claim_until) < ends then
-      write('ZREM', key_of('running', queue), ARGV[i])  -- as in save()
-      write('HSET', name, 'claim_until', whole(ends))
-      write('ZADD', key_of('running', queue), whole(ends), ARGV[i])
-    end
-    answer[#answer + 1] = held and '1' or '0'
-  end
-  return answer
-end
--- include: error_reply
-
--- name: finish
--- ARGV     id, holder, to, in (ms), counts, error, lock, token
--- Answers  now, finished, released
--- include: jobs_begin
--- include: layout
--- include: rule
--- include: job_row
--- include: job_changes
--- include: job_lock
-local id, holder, to, pause = ARGV[skip + 1], ARGV[skip + 2], ARGV[skip + 3], tonumber(ARGV[skip + 4])
-local counts, why, lock, token = ARGV[skip + 5] == '1', ARGV[skip + 6], ARGV[skip + 7], ARGV[skip + 8]
-
-local function finish(job)
-  if job.state ~= 'running' or job.holder ~= holder then return false end
-  enter(job, to)
-  forget_lock(job)
-  set(job, 'error', why)
-  if to == 'queued' and not counts then
-    add(job, 'attempt', -1)
-    note(job, 'handed-back', why)
-  elseif to == 'dropped' then
-    add(job, 'attempt', -1)
-  elseif to ~= 'done' then
-    note(job, to == 'cancelled' and 'cancelled' or 'failed', why)
-  end
-  if to == 'queued' then
-    set(job, 'due_at', whole(now_us + math.min(pause * 1000, exact)))
-    if counts then set(job, 'run_at', job.due_at) end
-  end
-  save(job)
-  return true
-end
-
-local function work()
-  local job = job_of(id)
-  local finished, is_free = job and finish(job), false
-  if lock ~= '' then
-    is_free = lease('r', lock, holder, token, 0).verdict == released
-    if job then unpark_next(job.key) end
-  end
-  return { now, finished and '1' or '0', is_free and '1' or '0' }
-end
--- include: error_reply
-
 -- name: list_jobs
 -- ARGV     id (0: any), key, name, queue, state (of these empty: any), before (0: from the newest), most
 -- Answers  now, the id behind which to go on (0: that was all), then jobs.  A page ends after so many jobs were read, or
@@ -697,12 +443,8 @@ local function change(job)
   elseif what == 'retry' then
     if not is_over(job.state) then return false end
     enter(job, 'queued')
-    set(job, 'attempt', '0')
-    set(job, 'crashes', '0')
-    set(job, 'run_at', now)
-    set(job, 'due_at', now)
+    set_all(job, { attempt = '0', crashes = '0', run_at = now, due_at = now, error = '' })
     set(job, 'slotted', has_slot(job) and '1' or '0')
-    set(job, 'error', '')
     note(job, 'retried', by)
   else
     return job.state ~= 'running'
@@ -762,7 +504,7 @@ local function work()
   local ids = call('ZRANGEBYSCORE', over, '-inf', whole(now_us - older * 1000), 'LIMIT', 0, most)
   for _, id in ipairs(ids) do
     local job = job_of(id)
-    if job then erase(job) else write('ZREM', over, id) end
+    if job and is_over(job.state) then erase(job) else misplaced(job, over, id) end
   end
   local windows = base .. 'windows'
   local names = call('ZRANGEBYSCORE', windows, '-inf', now, 'LIMIT', 0, most)

@@ -44,8 +44,9 @@ struct Naming {
 
   const std::string prefix;
   const std::string kept = named("kept"), purged = named("purged"), log = named("log");
-  const std::string index = named("index");  // the keys that we remember
-  const std::string held = named("held");    // those of them that are not given back
+  const std::string index = named("index");      // the keys that we remember
+  const std::string held = named("held");        // those of them that are not given back
+  const std::string version = named("version");  // the oldest version of all these that a Holdfast must know
   // All names of jobs begin so.  Words and texts of others follow: its length says where the prefix ends.
   const std::string jobs = prefix.empty()
                                ? "holdfast:jobs:"

@@ -431,6 +431,13 @@ local function work()
 end
 -- include: error_reply
 
+-- part: is_free
+-- It was given back, and nobody waits for it.
+local function is_free(lease, its_facts)
+  local facts = read('HMGET', its_facts, 'holder', 'q') or {}
+  return (facts[1] or '') == '' and not facts[2] and call('EXISTS', lease) == 0
+end
+
 -- name: list_leases
 -- Rows for people.  Writes nothing.
 --
@@ -444,10 +451,7 @@ end
 -- include: begin
 -- include: basics
 -- include: layout
-local function is_free(k)
-  local facts = read('HMGET', KEYS[k + 1], 'holder', 'q') or {}
-  return (facts[1] or '') == '' and not facts[2] and call('EXISTS', KEYS[k]) == 0
-end
+-- include: is_free
 
 -- What was left when its end was last set.  Less than is left now: somebody else has set it since.
 local function ttl_of(till, left)
@@ -478,8 +482,28 @@ local function row_of(k)
 end
 
 local rows, all = {}, ARGV[1] == '1'
-for k = 1, #KEYS, 3 do rows[#rows + 1] = (all or not is_free(k)) and row_of(k) or {} end
+for k = 1, #KEYS, 3 do rows[#rows + 1] = (all or not is_free(KEYS[k], KEYS[k + 1])) and row_of(k) or {} end
 return rows
+
+-- name: complete_held
+-- Which of these keys belong in `held` and are not there: a Holdfast without that index has granted them.
+--
+-- KEYS     index, held; then of each key: lease, facts
+-- ARGV     length of the prefix; 1: adds them.  0: writes nothing
+-- Answers  the numbers of those keys, from zero
+-- include: begin
+-- include: basics
+-- include: is_free
+local index, held, skip, missing = KEYS[1], KEYS[2], tonumber(ARGV[1]) + 1, {}
+for k = 3, #KEYS, 2 do
+  local key = string.sub(KEYS[k], skip)
+  -- A purge may have forgotten the key since the caller has read the index.
+  if not call('ZSCORE', held, key) and not is_free(KEYS[k], KEYS[k + 1]) and call('ZSCORE', index, key) then
+    if ARGV[2] == '1' then call('ZADD', held, 0, key) end
+    missing[#missing + 1] = (k - 3) / 2
+  end
+end
+return missing
 
 -- name: list_places
 -- Who waits, the first in a queue first.  Writes nothing.

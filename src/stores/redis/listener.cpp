@@ -38,12 +38,12 @@ void watch(int events, int fd) {
 
 }  // namespace
 
-RedisListener::RedisListener(std::shared_ptr<const StoreConfig> config)
+RedisListener::RedisListener(std::shared_ptr<const StoreConfig> config, Instant until)
     : config_(std::move(config)),
       timer_(timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)),
       events_(epoll_create1(EPOLL_CLOEXEC)) {
   watch(events_.get(), timer_.get());
-  connect();
+  connect(std::min(until, BootClock::now() + patience));
 }
 
 void RedisListener::subscribe(Connection& connection, Instant until) const {
@@ -51,10 +51,9 @@ void RedisListener::subscribe(Connection& connection, Instant until) const {
   connection.send(until);
 }
 
-void RedisListener::connect() noexcept {
+void RedisListener::connect(Instant until) noexcept {
   disconnect();
   try {
-    const Instant until = BootClock::now() + patience;
     auto connection = std::make_unique<Connection>(config_, until, false);
     subscribe(*connection, until);
     connection->check_login(until);
@@ -94,7 +93,7 @@ Result<std::vector<std::string>> RedisListener::ready() {
       // Broken, or silent for too long.
     }
   }
-  connect();
+  connect(BootClock::now() + patience);
   return std::vector<std::string>{};  // anything may have happened meanwhile
 }
 

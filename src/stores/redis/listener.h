@@ -16,8 +16,8 @@ namespace holdfast::redis {
 
 class RedisListener final : public StoreListener {
  public:
-  // Subscribed when this returns, if the server can be reached within a second.
-  explicit RedisListener(std::shared_ptr<const StoreConfig> config);
+  // Subscribed when this returns, if the server can be reached by then.
+  RedisListener(std::shared_ptr<const StoreConfig> config, Instant until);
 
   // Readable when something came on the connection, or when it is time to check it or to connect again.
   int fd() const noexcept override { return events_.get(); }
@@ -25,7 +25,7 @@ class RedisListener final : public StoreListener {
   Result<std::vector<std::string>> ready() override;
 
  private:
-  void connect() noexcept;
+  void connect(Instant until) noexcept;
   void disconnect() noexcept;
   // Whether anything came.
   bool take(std::vector<std::string>& keys);

@@ -84,7 +84,7 @@ Result<Traits> RedisStoreConnection::examine(Instant until) {
                   .tidies = true,
                   .grade = Grade::C};
     traits.findings = findings_of(info, session_.config());
-    traits.grade = core::grade_of(Grade::C, traits.findings);
+    traits.grade = grade_of(Grade::C, traits.findings);
     return traits;
   });
 }

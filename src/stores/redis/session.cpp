@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/session.h"
 
+#include "base/text.h"
+#include "core/table_version.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/probe.h"
 
@@ -20,6 +22,13 @@ void before_request(const Work& work) {
     if (error.in_doubt()) error.code = Errc::unavailable;
     throw_failure(std::move(error));
   }
+}
+
+// A user who may not read that key may not be allowed to use a newer version either, but that is not known.
+void require_known(const Value& needs, const StoreConfig& config) {
+  if (needs.is_nil() || needs.is_error() || needs.number() <= core::table_version) return;
+  throw_failure({Errc::refused, printable(config.place) + ": the key " + config.naming.version +
+                                    core::newer_tables(needs.number())});
 }
 
 }  // namespace
@@ -63,6 +72,7 @@ void Session::connect(Instant until) {
     auto connection = std::make_unique<Connection>(config_, until, true);
     connection->add("TIME");
     connection->add("INFO");
+    connection->add("GET", config_->naming.version);
     const Instant sent = BootClock::now();
     connection->send(until);
     connection->check_login(until);
@@ -70,6 +80,7 @@ void Session::connect(Instant until) {
     const Instant received = BootClock::now();
     const Answer info = checked(connection->receive(until), *config_);
     if (Status s = check_server(ServerInfo(info.text()), *config_); !s) throw_failure(std::move(s).error());
+    require_known(connection->receive(until), *config_);
     offset_ = {};
     learn(sent, received, time_in(checked(std::move(time), *config_)));  // a Sentinel knows no TIME
     connection_ = std::move(connection);

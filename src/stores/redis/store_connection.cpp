@@ -174,8 +174,8 @@ RedisStoreConnection::Numbers RedisStoreConnection::send_batch(std::span<const R
   return late;
 }
 
-std::unique_ptr<StoreListener> RedisStoreConnection::listener() {
-  return std::make_unique<RedisListener>(session_.shared_config());
+Result<std::unique_ptr<StoreListener>> RedisStoreConnection::listener(Instant until) {
+  return std::unique_ptr<StoreListener>(std::make_unique<RedisListener>(session_.shared_config(), until));
 }
 
 }  // namespace holdfast::redis

@@ -22,7 +22,7 @@ class RedisStoreConnection final : public StoreConnection {
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;
   Result<Traits> examine(Instant until) override;
-  std::unique_ptr<StoreListener> listener() override;
+  Result<std::unique_ptr<StoreListener>> listener(Instant until) override;
 
  private:
   using Numbers = std::vector<std::size_t>;  // of requests

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/row.h"
+#include "core/statement_list.h"
 #include "stores/sqlite/database.h"
 #include "stores/sqlite/diagnosis.h"
 #include "stores/sqlite/path.h"
@@ -146,9 +147,11 @@ void Upkeep::forget_the_dead() {
 
 // -- by hand
 
-std::vector<std::string> SqliteStoreAdmin::schema() const {
-  std::vector<std::string> statements = {"PRAGMA application_id = " + std::to_string(application_id) + ";",
-                                         set_version(), "PRAGMA journal_mode = WAL;"};
+std::vector<std::string> SqliteStoreAdmin::schema(bool new_file) const {
+  std::vector<std::string> statements;
+  if (new_file)
+    statements = {"PRAGMA application_id = " + std::to_string(application_id) + ";", set_version(),
+                  "PRAGMA journal_mode = WAL;"};
   add_statements(tables_.expand(text(Sql::schema)) + "\n", statements);
   return statements;
 }
@@ -163,11 +166,11 @@ Result<std::vector<std::string>> SqliteStoreAdmin::plan(Instant until) {
   try {
     std::error_code ignored;
     if (std::filesystem::symlink_status(path_, ignored).type() == std::filesystem::file_type::not_found)
-      return schema();
+      return schema(true);
     Connection connection(make_file(path_, machine_, accepted_), tables_,
                           machine_);  // it is there: only looked at
     connection.set_end(until);
-    if (!is_prepared(connection)) return schema();
+    if (!is_prepared(connection)) return schema(!connection.run(Sql::first_object).next());
     return connection.tables().ttl() ? std::vector<std::string>{} : migration();
   } catch (const Failure& failure) {
     return failure.error();
@@ -187,6 +190,10 @@ Result<std::vector<std::string>> SqliteStoreAdmin::init(Instant until) {
     return failure.error();
   }
   return missing;
+}
+
+std::string SqliteStoreAdmin::statements() const {
+  return core::statement_list(all_sql, [&](std::size_t i) { return tables_.expand(all_sql[i].text); });
 }
 
 Result<Purged> SqliteStoreAdmin::purge(const Purge& what, Instant until) {

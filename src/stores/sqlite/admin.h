@@ -80,11 +80,12 @@ class SqliteStoreAdmin final : public StoreAdmin {
 
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
+  std::string statements() const override;
   Result<Purged> purge(const Purge& what, Instant until) override;
   Result<Diagnosis> diagnose(Instant until) override;
 
  private:
-  std::vector<std::string> schema() const;
+  std::vector<std::string> schema(bool new_file) const;
   std::vector<std::string> migration() const;
 
   const std::shared_ptr<Store> store_;

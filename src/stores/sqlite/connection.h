@@ -49,7 +49,9 @@ class Cursor {
   [[noreturn]] void refuse(const std::string& why) const;
 
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  int type(int column) const { return sqlite3_column_type(statement_, column); }
+  bool is_null(int column) const { return type(column) == SQLITE_NULL; }
+  std::string_view name(int column) const { return sqlite3_column_name(statement_, column); }
   // Good until the next row.
   std::string_view text(int column) const {
     const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));

@@ -150,13 +150,8 @@ void until_not_busy(Connection& connection, Step step) {
 }
 
 std::uint32_t pragma(Connection& connection, const char* name) {
-  return static_cast<std::uint32_t>(std::stoll(connection.ask(std::string("PRAGMA ") + name).value_or("0")));
-}
-
-// As SQLite sees it, the log included, which may be another's.
-void require_ours(Connection& connection) {
-  if (!connection.run(Sql::first_object).next()) return;
-  require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
+  return static_cast<std::uint32_t>(
+      std::stoll(connection.ask(connection.tables().pragma(name)).value_or("0")));
 }
 
 void make_tables(Connection& connection) {
@@ -239,6 +234,11 @@ Header open_ours(Connection& connection) {
 }
 
 }  // namespace
+
+void require_ours(Connection& connection) {
+  if (!connection.run(Sql::first_object).next()) return;
+  require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
+}
 
 std::string set_version() {
   return "PRAGMA user_version = " + std::to_string(user_version_of(our_version)) + ";";

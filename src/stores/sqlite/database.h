@@ -42,6 +42,10 @@ void migrate_database(Connection& connection);
 // REQUIRES: open_database() has been called.
 void open_jobs(Connection& connection);
 
+// Throws Errc::refused when the file is another program's, or of a version that we do not know.  As SQLite
+// sees it, the log included, which may be another's.
+void require_ours(Connection& connection);
+
 // Whether nothing is missing: open_database() would find its tables.  Changes nothing; throws as that does.
 // REQUIRES: as open_database().
 bool is_prepared(Connection& connection);

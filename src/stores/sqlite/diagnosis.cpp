@@ -107,7 +107,7 @@ Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Mac
     find_in_file(found, file);
     if (is_trusted(found)) find_in_contents(found, file, tables, machine, until);
   }
-  diagnosis.grade = core::grade_of(Grade::B, found);
+  diagnosis.grade = grade_of(Grade::B, found);
   return diagnosis;
 }
 

@@ -44,6 +44,7 @@ class BorrowedEnqueuer final : public JobRows {
         connection_(std::move(file), std::move(tables), std::move(machine)),
         rows_(connection_) {
     connection_.use(theirs);
+    require_ours(connection_);
     if (has_job_tables(connection_)) return;
     throw_failure({Errc::refused,
                    connection_.path() + " has no tables for the jobs of '" + connection_.tables().name() +

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/time.h"
+#include "core/job_fields.h"
 #include "stores/sqlite/database.h"
 
 namespace holdfast::sqlite {
@@ -13,15 +14,6 @@ namespace {
 constexpr int looked_at = 100;
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
-
-// The enumerator that is called so: what stands in the file may be anything.
-template <class Enum>
-Enum called(const Cursor& cursor, int column, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (cursor.text(column) == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
-  }
-  cursor.refuse(" contains a job with an unknown value, which Holdfast did not write");
-}
 
 std::int64_t row_id(JobId id) {
   return static_cast<std::int64_t>(std::min(to_number(id), static_cast<std::uint64_t>(highest)));
@@ -50,45 +42,31 @@ std::string_view cut(std::string_view error) {
   return error.substr(0, end);
 }
 
-core::JobRecord read_job(const Cursor& c) {
-  int at = 0;
-  const auto text = [&] { return std::string(c.text(at++)); };
-  const auto number = [&] { return c.number(at++); };
-  const auto small = [&] { return static_cast<int>(c.number(at++)); };
-  const auto micros = [&] { return Micros(c.number(at++)); };
-  const auto moment = [&] { return Moment(micros()); };
-  core::JobRecord job;
-  JobRow& row = job.row;
-  row.id = JobId{static_cast<std::uint64_t>(number())};
-  row.name = text();
-  row.queue = text();
-  row.args = text();
-  row.key = text();
-  row.priority = small();
-  row.state = called<JobState>(c, at++, job_states);
-  row.enqueued_at = moment();
-  row.run_at = moment();
-  row.due_at = moment();
-  row.started_at = moment_or_none(micros());
-  row.finished_at = moment_or_none(micros());
-  row.attempt = small();
-  row.crashes = small();
-  row.max_attempts = small();
-  row.lock_ttl = Millis(number());
-  row.lock_fixed = number() != 0;
-  row.limit = small();
-  row.on_conflict = called<OnConflict>(c, at++, static_cast<int>(OnConflict::replace) + 1);
-  row.unique = called<Unique>(c, at++, static_cast<int>(Unique::until_success) + 1);
-  row.slotted = number() != 0;
-  row.parked = number() != 0;
-  row.owner = text();
-  row.lock = text();
-  row.token = Token{static_cast<std::uint64_t>(number())};
-  job.claim_until = micros();
-  row.error = text();
-  row.duplicates = static_cast<std::uint64_t>(number());
-  job.trail = text();
-  return job;
+// Of the row of job_by_id, column by column.  What stands in the file may be anything, of any type.
+class JobColumns : public core::FieldReader {
+ public:
+  explicit JobColumns(const Cursor& cursor) : cursor_(cursor) {}
+
+  std::string_view text(const char*) { return cursor_.text(next(SQLITE_TEXT)); }
+  std::int64_t number(const char*) { return cursor_.number(next(SQLITE_INTEGER)); }
+  bool flag(const char* name) { return number(name) != 0; }
+  Micros micros(const char* name) { return Micros(number(name)); }
+  Millis length(const char* name) { return Millis(number(name)); }
+  void damage(std::string_view) { FieldReader::damage(cursor_.name(column_)); }
+
+ private:
+  int next(int type) {
+    if (cursor_.type(++column_) != type) damage({});
+    return column_;
+  }
+
+  const Cursor& cursor_;
+  int column_ = -1;
+};
+
+core::JobRecord read_row(const Cursor& cursor) {
+  JobColumns columns(cursor);
+  return core::read_job(columns);
 }
 
 }  // namespace
@@ -97,7 +75,7 @@ std::optional<core::JobRecord> JobRows::job(JobId id) { return job_numbered(row_
 
 std::optional<core::JobRecord> JobRows::job_numbered(std::int64_t id) {
   Cursor cursor = connection_.run(Sql::job_by_id, id);
-  return cursor.next() ? std::optional(read_job(cursor)) : std::nullopt;
+  return cursor.next() ? std::optional(read_row(cursor)) : std::nullopt;
 }
 
 std::optional<core::JobRecord> JobRows::in_slot(std::string_view slot) {
@@ -107,23 +85,28 @@ std::optional<core::JobRecord> JobRows::in_slot(std::string_view slot) {
 
 // -- whose turn it is
 
-// Calls visit(priority, when, id) for the first of each priority, until it says that this is enough.  Each is
-// one step in an index, so jobs of a better priority that wait for their time cost nothing but their first:
-// it is the number of priorities in use that counts, and that is small.
+// Calls visit(turn) for the first of each priority, until it says that this is enough.  Each is one step in
+// an index, so jobs of a better priority that wait for their time cost nothing but their first: it is the
+// number of priorities in use that counts, and that is small.
+//
+// What is no number there was changed by hand: such a job is due now, so that it is found to be damaged, and
+// nothing behind it can be asked for.
 template <class Visit>
 void JobRows::each_priority(Sql which, std::string_view queue, const Visit& visit) {
   for (std::int64_t behind = lowest;;) {
     Cursor cursor = connection_.run(which, queue, behind);
     if (!cursor.next()) return;
+    const bool damaged = cursor.type(0) != SQLITE_INTEGER || cursor.type(1) != SQLITE_INTEGER;
     behind = cursor.number(0);
-    if (visit(behind, Moment(Micros(cursor.number(1))), cursor.number(2))) return;
+    const Turn turn{behind, damaged ? Moment() : Moment(Micros(cursor.number(1))), cursor.number(2)};
+    if (visit(turn) || damaged) return;
   }
 }
 
 std::optional<JobRows::Turn> JobRows::first_due(std::string_view queue, Moment wall) {
   std::optional<Turn> first;
-  each_priority(Sql::first_due, queue, [&](std::int64_t priority, Moment run_at, std::int64_t id) {
-    if (run_at <= wall) first = Turn{priority, run_at, id};
+  each_priority(Sql::first_due, queue, [&](const Turn& turn) {
+    if (turn.at <= wall) first = turn;
     return first.has_value();
   });
   return first;
@@ -131,9 +114,10 @@ std::optional<JobRows::Turn> JobRows::first_due(std::string_view queue, Moment w
 
 std::optional<JobRows::Turn> JobRows::first_put_off(std::string_view queue, Moment wall) {
   std::optional<Turn> first;
-  each_priority(Sql::first_put_off, queue, [&](std::int64_t priority, Moment due_at, std::int64_t) {
-    if (due_at > wall) return false;
-    Cursor cursor = connection_.run(Sql::put_off_and_due, queue, priority, wall);
+  each_priority(Sql::first_put_off, queue, [&](const Turn& due) {
+    if (due.at > wall) return false;
+    if (due.at == Moment()) first = due;  // damaged
+    Cursor cursor = connection_.run(Sql::put_off_and_due, queue, due.priority, wall);
     for (int i = 0; i < looked_at && cursor.next(); ++i) {
       const Turn turn{cursor.number(0), Moment(Micros(cursor.number(1))), cursor.number(2)};
       if (!first || turn < *first) first = turn;
@@ -157,8 +141,8 @@ std::optional<Moment> JobRows::earliest_due(Queues queues) {
   std::optional<Moment> earliest;
   for (const std::string& queue : queues) {
     for (const Sql which : {Sql::first_due, Sql::first_put_off}) {
-      each_priority(which, queue, [&](std::int64_t, Moment due_at, std::int64_t) {
-        earliest = std::min(due_at, earliest.value_or(due_at));
+      each_priority(which, queue, [&](const Turn& turn) {
+        earliest = std::min(turn.at, earliest.value_or(turn.at));
         return false;
       });
     }

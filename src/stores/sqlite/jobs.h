@@ -49,7 +49,7 @@ class JobRows : public rows::RowEngine {
   // A job's place in the order of core::before().
   struct Turn {
     std::int64_t priority;
-    Moment run_at;
+    Moment at;
     std::int64_t id;
     auto operator<=>(const Turn&) const = default;
   };

@@ -6,10 +6,10 @@
 -- arguments, in microseconds: the connection may be a caller's own (enqueuer.cpp), without functions of ours.
 
 -- name: job_by_id
--- A job, column by column as jobs.cpp reads them.
+-- A job, in the order of core/job_fields.h.
 -- ?1 id
-SELECT id, name, queue, args, key, priority, state, enqueued_at, run_at, due_at, started_at, finished_at,
-       attempt, crashes, max_attempts, lock_ttl_ms, lock_fixed, most, on_conflict, uniqueness,
+SELECT id, name, queue, args, key, priority, enqueued_at, max_attempts, lock_ttl_ms, lock_fixed, most,
+       on_conflict, uniqueness, state, run_at, due_at, started_at, finished_at, attempt, crashes,
        slot IS NOT NULL, parked, holder, lock, token, claim_until, error, duplicates, trail
   FROM {jobs}
  WHERE id = ?1;

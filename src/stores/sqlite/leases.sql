@@ -53,7 +53,7 @@ ON CONFLICT (key) DO UPDATE
 -- told: the new end, the token
 UPDATE {locks}
    SET
-       ttl_ms = CASE WHEN ?5 THEN (min(locked_until + ?4, ?6) - boottime()) / 1000  -- with ttl
+       ttl_ms = CASE WHEN ?5 AND locked_until < ?6 THEN (min(locked_until + ?4, ?6) - boottime()) / 1000  -- with ttl
                      WHEN locked_until < boottime() + ?4 THEN ?4 / 1000 ELSE ttl_ms END,  -- with ttl
        ttl_until = CASE WHEN ?5 THEN min(locked_until + ?4, ?6)  -- with ttl
                         WHEN locked_until < boottime() + ?4 THEN boottime() + ?4 ELSE ttl_until END,  -- with ttl

@@ -89,7 +89,7 @@ Result<Traits> SqliteStoreConnection::examine(Instant until) {
     traits.findings = dangers_of(probe_folder(folder, config_->machine));
     for (Finding& doubt : doubts_about(probe_file(config_->path)))
       traits.findings.push_back(std::move(doubt));
-    traits.grade = core::grade_of(Grade::B, traits.findings);
+    traits.grade = grade_of(Grade::B, traits.findings);
     core::mark_accepted(traits.findings, config_->accepted);
   } catch (const Failure& failure) {
     return failure.error();

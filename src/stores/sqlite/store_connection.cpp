@@ -55,8 +55,9 @@ Reply SqliteStoreConnection::decide_apart(const Request& request) {
   }
 }
 
-std::unique_ptr<StoreListener> SqliteStoreConnection::listener() {
-  return std::make_unique<FifoListener>(std::shared_ptr<Waits>(config_, &config_->waits));
+Result<std::unique_ptr<StoreListener>> SqliteStoreConnection::listener(Instant) {
+  return std::unique_ptr<StoreListener>(
+      std::make_unique<FifoListener>(std::shared_ptr<Waits>(config_, &config_->waits)));
 }
 
 }  // namespace holdfast::sqlite

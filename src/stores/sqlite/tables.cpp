@@ -102,7 +102,7 @@ std::string kind_of(const Texts::value_type& ours) {
 bool has(Connection& connection, std::string_view script) {
   Texts missing = expected(connection.tables().in_own_file().expand(script));
   const Texts ours = missing;
-  const std::string header = connection.ask("PRAGMA user_version").value_or("0");
+  const std::string header = connection.ask(connection.tables().pragma("user_version")).value_or("0");
   const bool newer = version_in(static_cast<std::uint32_t>(std::stoll(header))).version > core::table_version;
   Cursor cursor = connection.run(Sql::all_objects);
   while (cursor.next()) {

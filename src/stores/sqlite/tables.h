@@ -28,6 +28,9 @@ class Tables {
   bool ttl() const noexcept { return ttl_; }
   void set_ttl(bool there) noexcept { ttl_ = there; }
 
+  // Of the file they are in: "user_version".
+  std::string pragma(std::string_view name) const { return "PRAGMA " + in_ + std::string(name); }
+
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 

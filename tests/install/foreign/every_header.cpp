@@ -2,6 +2,7 @@
 // A stranger's program: it includes every public header and uses what each declares, in memory and in a file
 // of its own.  install_test.py builds it with every warning that a careful user may have.
 #include <holdfast/admin.h>
+#include <holdfast/check.h>
 #include <holdfast/client.h>
 #include <holdfast/clock.h>
 #include <holdfast/export.h>
@@ -115,6 +116,14 @@ void administration(holdfast::Client client, Counter& counter) {
   check(counter.took >= 0 && counter.lost >= 0, "the counts");
 }
 
+// check.h
+void checks() {
+  check(holdfast::check_key("nightly") && holdfast::check_ttl(30s) && holdfast::check_options({.wait = 1s}),
+        "good input");
+  check(holdfast::check_owner("").error().code == holdfast::Errc::invalid, "no owner");
+  check(!holdfast::check_text(std::string(5000, 'x'), "the note"), "a long note");
+}
+
 // fence.h
 void fences(holdfast::Token token) {
   holdfast::FenceGuard fence;
@@ -145,6 +154,10 @@ void work(holdfast::Client client) {
     worker.wait_until_idle();
   }
   const holdfast::JobRow row = jobs.list({.id = failing}).at(0);
+  check(jobs.take_tick({.name = "hourly", .tick = 1, .by = "me"}).taken, "a tick");
+  jobs.note_success("hourly", "me");
+  check(jobs.tick("hourly").success && !jobs.take_tick({.name = "hourly", .tick = 1}).taken, "a tick's row");
+  check(holdfast::lock_keys("k", 2).at(1) == "k#2", "keys of a lock");
   check(performed == 1 && row.trail.at(0).event == "failed" && row.trail[0].at >= row.enqueued_at, "a trail");
 }
 
@@ -197,6 +210,7 @@ int main() {
   const auto counter = std::make_shared<Counter>();
   holdfast::Client client(holdfast::memory::store(holdfast::memory::make_database()),
                           {.purge_every = holdfast::never, .observer = counter});
+  checks();
   leases(client, *counter);
   locks(client);
   administration(client, *counter);

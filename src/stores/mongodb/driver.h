@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mongoc.h - libmongoc, which is loaded when it is first needed.
+// driver.h - libmongoc, which is loaded when it is first needed.
 #pragma once
 #include <mongoc/mongoc.h>
 
@@ -15,6 +15,7 @@ namespace holdfast::mongodb {
   FUNCTION(bson_append_date_time) \
   FUNCTION(bson_append_document) \
   FUNCTION(bson_append_int64) \
+  FUNCTION(bson_append_iter) \
   FUNCTION(bson_append_null) \
   FUNCTION(bson_append_utf8) \
   FUNCTION(bson_concat) \
@@ -30,6 +31,7 @@ namespace holdfast::mongodb {
   FUNCTION(bson_iter_document) \
   FUNCTION(bson_iter_find) \
   FUNCTION(bson_iter_init_from_data) \
+  FUNCTION(bson_iter_key) \
   FUNCTION(bson_iter_next) \
   FUNCTION(bson_iter_oid) \
   FUNCTION(bson_iter_type) \

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "holdfast/memory.h"
-
 #include <sys/eventfd.h>
 
 #include "base/fd.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "holdfast/memory.h"
 #include "stores/memory/database.h"
 #include "stores/memory/engine.h"
 
@@ -70,8 +69,8 @@ class MemoryStoreConnection final : public StoreConnection {
                   .grade = Grade::D,
                   .findings = {one_process_only()}};
   }
-  std::unique_ptr<StoreListener> listener() override {
-    return std::make_unique<EventListener>(database_, client_);
+  Result<std::unique_ptr<StoreListener>> listener(Instant) override {
+    return std::unique_ptr<StoreListener>(std::make_unique<EventListener>(database_, client_));
   }
 
  private:
@@ -86,6 +85,7 @@ class MemoryStoreAdmin final : public StoreAdmin {
 
   Result<std::vector<std::string>> plan(Instant) override { return std::vector<std::string>{}; }
   Result<std::vector<std::string>> init(Instant) override { return std::vector<std::string>{}; }
+  std::string statements() const override { return {}; }
   Result<Purged> purge(const Purge& what, Instant) override {
     const std::lock_guard lock(database_->mutex());
     return database_->purge(what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpq.h - libpq, which is loaded when it is first needed, and what it gives out, with one owner each.
+// driver.h - libpq, which is loaded when it is first needed, and what it gives out, with one owner each.
 #pragma once
 #include <libpq-fe.h>
 

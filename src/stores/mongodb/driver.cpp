@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/mongoc.h"
+#include "stores/mongodb/driver.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

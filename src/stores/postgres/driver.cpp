@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/postgres/libpq.h"
+#include "stores/postgres/driver.h"
 
 #include "base/driver.h"
 

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "core/rule.h"
-#include "tests/conformance/rule_cases.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/support/databases.h"
 
 namespace holdfast::test {
+
+// Who takes part: the one who asks, two who wait, and the one who holds what the first does not.
+enum class Who : std::uint8_t { us, first_waiter, second_waiter, holder };
+inline constexpr std::size_t rule_clients = 4;
 
 class FixedClock {
  public:
@@ -29,6 +33,7 @@ class FixedClock {
   virtual void expire(const std::vector<std::string>& /*keys*/) {}
   const std::string& client(Who who) const { return stores_[static_cast<std::size_t>(who)]->client(); }
   StoreConnection& connection(Who who);
+  JobEngine& engine();  // of `us`
 
  protected:
   FixedClock(Micros now, Micros wall, Micros tick);
@@ -41,6 +46,7 @@ class FixedClock {
   Micros offset_{};
   std::array<std::shared_ptr<Store>, rule_clients> stores_ = {};
   std::array<std::unique_ptr<StoreConnection>, rule_clients> connections_ = {};
+  std::unique_ptr<JobEngine> engine_ = {};
 };
 
 }  // namespace holdfast::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libmariadb.h - libmariadb, which is loaded when it is first needed.
+// driver.h - libmariadb, which is loaded when it is first needed.
 #pragma once
 #include <mysql.h>
 
@@ -10,7 +10,7 @@ namespace holdfast::mariadb {
 // These hide libmariadb's own names: a call reads as it always does, and goes to what load_libmariadb() has
 // found.
 #define FUNCTION(name) extern decltype(&::name) name;
-#include "stores/mariadb/libmariadb_functions.inc"
+#include "stores/mariadb/driver_functions.inc"
 #undef FUNCTION
 
 // REQUIRES: before any other use of it.  Any thread may call it.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/conformance/fixed_clock.h"
+#include "tests/support/fixed_clock.h"
+
+#include <stdexcept>
 
 #include "base/time.h"
 #include "core/fixed_now.h"
@@ -76,12 +78,14 @@ std::unique_ptr<FixedClock> FixedClock::of(const Kind& kind) {
   if (kind.name == "sqlite") return std::make_unique<SqliteClock>();
   auto database = kind.make();
   const auto store = database->new_client();
-  return std::make_unique<ServerClock>(std::move(database), walltime(),
-                                       dynamic_cast<const core::FixedNow&>(*store));
+  const auto* const fixed = dynamic_cast<const core::FixedNow*>(store.get());
+  if (fixed == nullptr) throw std::logic_error("the Store of " + kind.name + " is no core::FixedNow");
+  return std::make_unique<ServerClock>(std::move(database), walltime(), *fixed);
 }
 
 void FixedClock::put(Micros offset) {
   connections_ = {};
+  engine_.reset();
   offset_ = offset;
   for (auto& store : stores_) {
     if (!store) store = make_store();
@@ -93,6 +97,11 @@ StoreConnection& FixedClock::connection(Who who) {
   auto& connection = connections_[static_cast<std::size_t>(who)];
   if (!connection) connection = stores_[static_cast<std::size_t>(who)]->connect(soon_enough()).value();
   return *connection;
+}
+
+JobEngine& FixedClock::engine() {
+  if (!engine_) engine_ = stores_[static_cast<std::size_t>(Who::us)]->jobs(soon_enough()).value();
+  return *engine_;
 }
 
 }  // namespace holdfast::test

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripts follow the same rules as core/job_rule.h: random operations have the same results in Redis and
-// in memory, which asks those rules.
+// Every store follows core/job_rule.h: random operations have the same results there and in memory, which
+// asks those rules.
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <vector>
 
-#include "holdfast/memory.h"
-#include "tests/redis/worker.h"
+#include "base/random.h"
+#include "tests/engines/suite.h"
 
 namespace holdfast::test {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 // Sends each operation to both, and records the answers without their times, which differ.
 class Side {
  public:
-  Side(const std::shared_ptr<Store>& store, std::uint64_t seed)
-      : random_(seed), connection_(store->connect(soon()).value()), worker_(store) {}
+  Side(TestDatabase& database, std::uint64_t seed) : random_(seed), client_(database), worker_(database) {}
 
   // The same numbers on both sides, so the same is asked.
   std::string step() {
@@ -46,8 +46,28 @@ class Side {
   std::string key() { return std::string(1, static_cast<char>('a' + random_.below(3))); }
   std::string queue() { return random_.below(4) == 0 ? "other" : "default"; }
 
-  static void tell(std::ostream& out, const JobRow& row) {
-    out << to_number(row.id) << " " << row.queue << " " << row.key << " p" << row.priority << " "
+  // Some stores skip numbers, so jobs are called by the order in which they were enqueued.
+  std::string name_of(JobId id) {
+    const auto at = std::find(ids_.begin(), ids_.end(), id);
+    return at == ids_.end() ? "?" : "#" + std::to_string(at - ids_.begin() + 1);
+  }
+  // With those names in the place of numbers.
+  std::string with_names(const std::string& text) {
+    std::string out, digits;
+    for (const char c : text + "\n") {
+      if (c >= '0' && c <= '9') {
+        digits += c;
+        continue;
+      }
+      if (!digits.empty()) out += name_of(JobId{std::stoull(digits)});
+      digits.clear();
+      out += c;
+    }
+    return out;
+  }
+
+  void tell(std::ostream& out, const JobRow& row) {
+    out << name_of(row.id) << " " << row.queue << " " << row.key << " p" << row.priority << " "
         << to_string(row.state) << " attempt " << row.attempt << " crashes " << row.crashes << " slotted "
         << row.slotted << " parked " << row.parked << " holder " << row.owner << " lock " << row.lock
         << " token " << (row.token != no_token) << " error " << row.error << " dups " << row.duplicates
@@ -73,8 +93,9 @@ class Side {
                      .tick_name = tick_name,
                      .tick = static_cast<std::int64_t>(random_.below(4))};
     const EnqueueReply told = worker_.enqueue(about, job);
+    if (told.what == EnqueueOutcome::enqueued) ids_.push_back(told.id);
     std::ostringstream out;
-    out << "enqueue " << about << " " << static_cast<int>(told.what) << " " << to_number(told.id) << " "
+    out << "enqueue " << about << " " << static_cast<int>(told.what) << " " << name_of(told.id) << " "
         << to_string(told.state) << " " << told.owner << " " << told.since.has_value();
     return out.str();
   }
@@ -125,15 +146,16 @@ class Side {
   }
 
   std::string change() {
-    const JobId id{1 + random_.below(20)};
+    const std::size_t number = random_.below(20);
+    const JobId id = number < ids_.size() ? ids_[number] : JobId{1'000'000};
     const auto what = static_cast<JobChange>(random_.below(3));
     const auto told = worker_.change(id, what);
     std::ostringstream out;
-    out << "change " << to_number(id) << " " << static_cast<int>(what) << " ";
+    out << "change " << name_of(id) << " " << static_cast<int>(what) << " ";
     if (told)
       tell(out, *told);
     else
-      out << told.error().detail;
+      out << with_names(told.error().detail);
     return out.str();
   }
 
@@ -143,54 +165,52 @@ class Side {
     const bool release = random_.below(2) == 0;
     const Request request{
         .verb = release ? Verb::release : Verb::acquire, .key = {about}, .owner = {"operator"}, .ttl = 1h};
-    Reply reply;
-    connection_->apply({&request, 1}, {&reply, 1}, soon()).value();
+    const Reply reply = client_.ask(request);
     return "lease " + about + " " + std::to_string(static_cast<int>(reply.verdict)) + " " + reply.owner;
   }
 
   std::string renew() {
     const Claimed* claimed = any_claim();
     if (claimed == nullptr) return "";
-    return std::string("renew ") + (worker_.try_renew(*claimed).value() ? "held" : "not held");
+    return std::string("renew ") +
+           (worker_.renew(claimed->job.id, claimed->job.owner, 2h) ? "held" : "not held");
   }
 
   Jitter random_;
-  const std::unique_ptr<StoreConnection> connection_;
+  Caller client_;
   Worker worker_;
   std::map<std::string, Claimed> claims_;
+  std::vector<JobId> ids_;  // of all jobs that were enqueued
   int owners_ = 0;
 };
 
-class ModelOfJobs : public RedisTest {
- protected:
-  // Only of runs that took less than a second: then no parked job has checked its lock by itself.
-  void compare(const std::string& url) {
-    int counted = 0;
-    const Instant end = BootClock::now() + 60s;
-    for (int run = 0; counted < 40 && BootClock::now() < end; ++run) {
-      const std::uint64_t seed = random_bits();
-      const auto table = try_store(url).value()->in("t" + std::to_string(run)).value();
-      Side redis(table, seed), model(memory::store(memory::make_database()), seed);
-      const Instant begin = BootClock::now();
-      std::string history, mine, theirs;
-      for (int i = 0; i < 60 && mine == theirs; ++i) {
-        history += mine;
-        mine = redis.step() + "\n" + redis.all();
-        theirs = model.step() + "\n" + model.all();
-      }
-      if (BootClock::now() - begin > 900ms) continue;
-      ASSERT_EQ(mine, theirs) << "seed " << seed << ", behind\n" << history;
-      ++counted;
+class ModelOfJobs : public ::testing::TestWithParam<Kind> {};
+
+// Only runs that took less than a second count: then no parked job has checked its lock by itself.
+TEST_P(ModelOfJobs, random_operations_have_the_same_results_as_in_memory) {
+  constexpr int longest = 60, least = 100, most = 2'000;  // operations: of a run, and of all that count
+  int counted = 0;
+  const Instant enough = BootClock::now() + 4s, too_late = enough + 60s;
+  while (counted < most && BootClock::now() < (counted < least ? too_late : enough)) {
+    const std::uint64_t seed = random_bits();
+    const auto database = GetParam().make(), memory = kinds_named({"memory"}).front().make();
+    Side store(*database, seed), model(*memory, seed);
+    const Instant begin = BootClock::now();
+    std::string history, told, expected;
+    int steps = 0;
+    for (; steps < longest && told == expected && BootClock::now() - begin < 700ms; ++steps) {
+      history += expected;
+      told = store.step() + "\n" + store.all();
+      expected = model.step() + "\n" + model.all();
     }
-    EXPECT_GT(counted, 0) << "the machine is too busy to compare anything";
+    if (BootClock::now() - begin > 900ms && told != expected) continue;
+    ASSERT_EQ(told, expected) << "seed " << seed << ", behind\n" << history;
+    counted += steps;
   }
-};
-
-TEST_F(ModelOfJobs, jobs_in_redis_do_as_jobs_in_memory) { compare(server_.url()); }
-
-TEST_F(ModelOfJobs, jobs_beside_active_job_lock_do_as_jobs_in_memory) {
-  compare(server_.url() + "?layout=active_job_lock");
+  EXPECT_GE(counted, least) << "the machine is too busy to compare enough";
 }
+
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(ModelOfJobs);
 
 }  // namespace
 }  // namespace holdfast::test
