@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/wakeup.h"
 #include "bench/child.h"
 #include "bench/usage.h"
 #include "bench/workload.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "bench/child.h"
 #include "bench/raw_sqlite.h"
 #include "bench/usage.h"

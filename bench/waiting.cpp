@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "bench/child.h"
 #include "bench/usage.h"
 #include "bench/workload.h"

@@ -39,6 +39,7 @@ void Inspector::nobody_waits_too_long() {
 void Inspector::no_ghost(int key) {
   const AttemptId owner = ledger_.owner_of(key);
   if (owner < 0 || !server_.live(key) || !ledger_.gave_up(owner) || ledger_.granted_to_a_copy(key)) return;
+  if (ledger_.named(owner)) return;  // it is left to expire
   if (!processes_.contains(ledger_.process_of(owner))) return;
   if (context_.now() - ledger_.over_since(owner) <= tidying) return;
   context_.violated("no ghost leases", "k" + std::to_string(key) + " is held by attempt " +
@@ -49,8 +50,7 @@ void Inspector::no_place_left_behind(int key) {
   for (const Timeline::Owner id : server_.waiting(key)) {
     const auto process = processes_.find(id);
     if (process != processes_.end()) {
-      Gates& gates = process->second->gates();
-      if (gates.size(key) > 0 || context_.now() - gates.left(key) <= 500ms) continue;
+      if (process->second->waiters(key) > 0 || context_.now() - process->second->left(key) <= 500ms) continue;
     }
     context_.violated("no place is left behind",
                       "k" + std::to_string(key) + ": process " + std::to_string(id) +

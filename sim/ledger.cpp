@@ -10,20 +10,29 @@ namespace {
 constexpr Millis coming_back(8000);
 constexpr Micros grain(1000);  // what a Reply's `remaining` is rounded down by
 
-std::string named(int key, AttemptId attempt_id) {
+std::string text_of(int key, AttemptId attempt_id) {
   return "k" + std::to_string(key) + ", attempt " + std::to_string(attempt_id);
 }
 
 }  // namespace
 
-AttemptId Ledger::new_attempt(Timeline::Owner process) {
-  attempts_.push_back({.process = process});
+AttemptId Ledger::new_attempt(Timeline::Owner process, Kind kind) {
+  attempts_.push_back({.process = process, .kind = kind});
   return static_cast<AttemptId>(attempts_.size() - 1);
 }
 
-void Ledger::sent(AttemptId attempt_id, Micros void_at) {
+void Ledger::sent(AttemptId attempt_id, const std::string& owner, Micros void_at) {
+  owners_.emplace(owner, attempt_id);
   AttemptState& state = attempts_[index(attempt_id)];
   state.void_at = std::max(state.void_at, void_at);
+}
+
+// A release of an earlier grant gives back no later one.
+void Ledger::release_sent(AttemptId attempt_id, int key, Token token) {
+  if (attempt_id == no_attempt) return;
+  const Row& row = rows_[index(key)];
+  if (token != no_token && row.owner == attempt_id && row.token != token) return;
+  attempts_[index(attempt_id)].release_sent = context_.now();
 }
 
 void Ledger::over(AttemptId attempt_id, bool gave_up) {
@@ -60,7 +69,7 @@ void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const
     if (attempts_[index(m.attempt_id)].closed) {
       context_.violated(
           "no ghost leases",
-          named(m.key, m.attempt_id) + ": an acquire took effect after its void time and its release");
+          text_of(m.key, m.attempt_id) + ": an acquire took effect after its void time and its release");
     }
   } else {
     granted_anew(m, row, process, reply, now);
@@ -70,7 +79,7 @@ void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const
 
 void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, const Reply& reply,
                           Micros now) {
-  const std::string who = named(m.key, m.attempt_id);
+  const std::string who = text_of(m.key, m.attempt_id);
   const bool dead_skipped = drop_expired(row, now);
   if (reply.token <= row.last) {
     context_.violated("tokens rise", who + " was granted with token " +
@@ -93,7 +102,8 @@ void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, c
     context_.sometimes(Sometimes::taken_over_after_expiry);
   if (attempts_[index(m.attempt_id)].over) {
     context_.sometimes(Sometimes::granted_to_a_caller_that_has_gone);
-    if (!m.copy) must_be_given_back(m.attempt_id);  // nobody can know of a copy; it lives until its ttl
+    if (!m.copy && !attempts_[index(m.attempt_id)].kind.named)
+      must_be_given_back(m.attempt_id);  // nobody can know of a copy; it lives until its ttl
   }
   if (attempts_[index(m.attempt_id)].closed) {
     context_.violated("no ghost leases",
@@ -121,11 +131,19 @@ void Ledger::must_be_given_back(AttemptId attempt_id) {
 void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now) {
   const bool free = row.owner == nobody || row.until + grain <= now;
   if (free && (row.queue.empty() || row.queue.front().process == process)) {
-    context_.violated("a free key is granted", named(m.key, m.attempt_id) + " was told that it is busy");
+    context_.violated("a free key is granted", text_of(m.key, m.attempt_id) + " was told that it is busy");
   }
-  if (m.place == Millis::zero()) return;
   const auto mine =
       std::find_if(row.queue.begin(), row.queue.end(), [&](const Ticket& t) { return t.process == process; });
+  auto& without = attempts_[index(m.attempt_id)].without_place_since;
+  if (m.place > Millis::zero() || mine != row.queue.end()) without.reset();
+  if (m.place == Millis::zero()) {
+    if (mine != row.queue.end() || !attempts_[index(m.attempt_id)].kind.queues) return;
+    if (!without) without = now;
+    if (now - *without > context_.plan.place)
+      context_.violated("waiters have a place", text_of(m.key, m.attempt_id) + " waits without one");
+    return;
+  }
   if (mine == row.queue.end()) {
     row.queue.push_back({process, now + m.place});
   } else {
@@ -136,9 +154,10 @@ void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Mi
 
 void Ledger::renewed(const Message& m, Row& row, const Reply& reply, Micros now) {
   if (reply.verdict != Verdict::granted) return;
-  if (row.owner != m.attempt_id || row.token != m.token) {
-    context_.violated("only the holder renews and releases",
-                      "a renewal of " + named(m.key, m.attempt_id) + " renewed another's grant");
+  if (row.owner != m.attempt_id || (m.token != no_token && m.token != row.token)) {
+    context_.violated(
+        "only the holder renews and releases",
+        "a renewal of " + text_of(m.key, m.attempt_id) + " by \"" + m.owner + "\" renewed another's grant");
   }
   row.until = now + reply.remaining;
 }
@@ -146,11 +165,12 @@ void Ledger::renewed(const Message& m, Row& row, const Reply& reply, Micros now)
 void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now) {
   drop_expired(row, now);
   if (m.place > Millis::zero() && leave(row, process)) context_.sometimes(Sometimes::left_the_queue);
+  if (m.attempt_id == no_attempt) return;  // it only leaves the queue
   AttemptState& attempt = attempts_[index(m.attempt_id)];
   if (attempt.over && now > attempt.void_at) attempt.closed = true;
   if (reply.verdict != Verdict::released) return;
   if (row.owner != m.attempt_id || (m.token != no_token && m.token != row.token)) {
-    context_.violated("only the holder renews and releases", "a release of " + named(m.key, m.attempt_id) +
+    context_.violated("only the holder renews and releases", "a release of " + text_of(m.key, m.attempt_id) +
                                                                  " freed the lease of attempt " +
                                                                  std::to_string(row.owner));
   }

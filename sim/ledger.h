@@ -4,6 +4,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/message.h"
@@ -16,10 +17,20 @@ class Ledger {
   explicit Ledger(RunContext& context)
       : context_(context), rows_(static_cast<std::size_t>(context.plan.keys)) {}
 
-  AttemptId new_attempt(Timeline::Owner process);
-  // An acquire of that attempt is void after `void_at`.
-  void sent(AttemptId attempt_id, Micros void_at);
-  void release_sent(AttemptId attempt_id) { attempts_[index(attempt_id)].release_sent = context_.now(); }
+  struct Kind {
+    bool named = false;   // by a name of the user's: what may have been granted is not given back
+    bool queues = false;  // it keeps a place while it waits
+  };
+  AttemptId new_attempt(Timeline::Owner process, Kind kind);
+  void known_as(AttemptId attempt_id, std::string owner) { owners_.emplace(std::move(owner), attempt_id); }
+  // An acquire of that attempt, by that owner, is void after `void_at`.
+  void sent(AttemptId attempt_id, const std::string& owner, Micros void_at);
+  void release_sent(AttemptId attempt_id, int key, Token token);
+  // Whose owner that is; none for an empty name.
+  AttemptId attempt_of(const std::string& owner) const {
+    const auto known = owners_.find(owner);
+    return known == owners_.end() ? no_attempt : known->second;
+  }
   // Its caller has stopped asking; `gave_up`: and takes nothing that may still be granted to it.
   void over(AttemptId attempt_id, bool gave_up);
 
@@ -30,6 +41,7 @@ class Ledger {
 
   bool was_broken(AttemptId attempt_id) const { return attempts_[index(attempt_id)].broken; }
   bool gave_up(AttemptId attempt_id) const { return attempts_[index(attempt_id)].gave_up; }
+  bool named(AttemptId attempt_id) const { return attempts_[index(attempt_id)].kind.named; }
   True over_since(AttemptId attempt_id) const { return attempts_[index(attempt_id)].over_since; }
   Timeline::Owner process_of(AttemptId attempt_id) const { return attempts_[index(attempt_id)].process; }
   // The grant went to a message that the network had doubled: nobody can know of it.
@@ -41,10 +53,12 @@ class Ledger {
   struct AttemptState {
     Timeline::Owner process;
     Micros void_at{};  // of its last acquire
+    Kind kind{};
     bool over = false, gave_up = false, broken = false;
     bool closed = false;  // a release reached the store after the last acquire was void
     True over_since{};
     True release_sent{};
+    std::optional<Micros> without_place_since = {};
   };
   struct Ticket {
     Timeline::Owner process;
@@ -71,6 +85,7 @@ class Ledger {
   RunContext& context_;
   std::vector<Row> rows_;
   std::vector<AttemptState> attempts_;
+  std::map<std::string, AttemptId, std::less<>> owners_;
 };
 
 }  // namespace holdfast::sim

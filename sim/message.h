@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// message.h - a request on its way to the store, with what the checks know about it.
+// message.h - what crosses the network: requests with what the checks know about them, questions, answers.
 #pragma once
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "holdfast/spi/store.h"
 
@@ -9,6 +11,7 @@ namespace holdfast::sim {
 
 // One acquisition by one thread, granted or not; numbered through the whole seed.
 using AttemptId = int;
+inline constexpr AttemptId no_attempt = -1;
 
 struct Message {
   Verb verb;
@@ -17,10 +20,33 @@ struct Message {
   Token token{};
   Millis ttl{};
   Millis place{};
+  Millis longest_place{};
   bool extend = false;
-  AttemptId attempt_id = -1;  // for the checks: the store does not see it
-  bool copy = false;          // for the checks: the network doubled it
-  Micros void_at{};           // acquire: on the store's clock
+  bool detached = false;
+  AttemptId attempt_id = no_attempt;  // for the checks: the store does not see it
+  bool copy = false;                  // for the checks: the network doubled it
+  Micros void_at{};                   // acquire: on the store's clock
+};
+
+struct Question {
+  Query::What what{};
+  std::string prefix;
+  bool exact = false;
+  std::size_t limit = 0;
+};
+
+// Without anything in it, it asks the store for its time.
+struct Letter {
+  std::vector<Message> messages = {};
+  std::optional<Question> question = {};
+  std::optional<Purge> purge = {};
+};
+
+struct Answer {
+  std::vector<Reply> replies = {};
+  Page page = {};
+  Purged purged = {};
+  Micros now{};  // the store's clock
 };
 
 }  // namespace holdfast::sim

@@ -31,8 +31,6 @@ const char* to_string(Sometimes value) {
   switch (value) {
     case Sometimes::granted_at_the_first_attempt: return "granted at the first attempt";
     case Sometimes::granted_after_waiting_in_the_queue: return "granted after waiting in the queue";
-    case Sometimes::granted_to_a_waiter_without_a_notification:
-      return "granted to a waiter that was not notified";
     case Sometimes::granted_out_of_order_on_request: return "granted out of order, as the caller asked";
     case Sometimes::granted_on_schedule: return "granted on schedule";
     case Sometimes::taken_over_after_expiry: return "taken over after expiry";
@@ -72,8 +70,7 @@ const char* to_string(Sometimes value) {
     case Sometimes::release_found_it_expired: return "release found it expired";
     case Sometimes::release_found_it_taken: return "release found it taken";
     case Sometimes::release_found_it_purged: return "release found it purged";
-    case Sometimes::acquires_of_several_threads_in_one_batch:
-      return "acquires of several threads in one batch";
+    case Sometimes::several_threads_in_one_batch: return "several threads in one batch";
     case Sometimes::unsent_behind_a_hung_call: return "not sent, as an earlier call hung";
     case Sometimes::token_rose_although_the_clock_fell: return "token rose although the clock went back";
     case Sometimes::token_rose_across_a_purge: return "token rose across a purge";
@@ -88,30 +85,10 @@ const char* to_string(Sometimes value) {
 const char* to_string(Mutant value) {
   switch (value) {
     case Mutant::none: return "none";
-    case Mutant::deadline_from_the_reply: return "deadline_from_the_reply";
-    case Mutant::no_margin: return "no_margin";
-    case Mutant::unknown_is_failure: return "unknown_is_failure";
-    case Mutant::unknown_is_success: return "unknown_is_success";
-    case Mutant::tidied_once_only: return "tidied_once_only";
-    case Mutant::doubt_forgotten_by_a_grant: return "doubt_forgotten_by_a_grant";
-    case Mutant::void_time_ignored: return "void_time_ignored";
-    case Mutant::lost_is_not_final: return "lost_is_not_final";
-    case Mutant::late_grants_taken: return "late_grants_taken";
-    case Mutant::loss_after_the_renewal: return "loss_after_the_renewal";
-    case Mutant::one_failure_is_loss: return "one_failure_is_loss";
-    case Mutant::renewals_not_repeated: return "renewals_not_repeated";
-    case Mutant::released_by_key: return "released_by_key";
-    case Mutant::token_is_the_clock: return "token_is_the_clock";
-    case Mutant::token_restarts: return "token_restarts";
-    case Mutant::purged_blindly: return "purged_blindly";
-    case Mutant::places_never_end: return "places_never_end";
-    case Mutant::queue_ignored: return "queue_ignored";
-    case Mutant::gate_ignored: return "gate_ignored";
-    case Mutant::nothing_but_the_listener: return "nothing_but_the_bell";
-    case Mutant::neither_listener_nor_poll: return "neither_bell_nor_poll";
-    case Mutant::queue_not_left: return "queue_not_left";
-    case Mutant::pending_releases_leave_blindly: return "pending_releases_leave_blindly";
-    case Mutant::queue_left_for_all: return "queue_left_for_all";
+#define HOLDFAST_SIM_NAME(name) \
+  case Mutant::name: return #name;
+      HOLDFAST_SIM_MUTANTS(HOLDFAST_SIM_NAME)
+#undef HOLDFAST_SIM_NAME
     case Mutant::end_: return "end";
   }
   return "?";

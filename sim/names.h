@@ -33,7 +33,6 @@ enum class Fault : std::uint8_t {
 enum class Sometimes : std::uint8_t {
   granted_at_the_first_attempt,
   granted_after_waiting_in_the_queue,
-  granted_to_a_waiter_without_a_notification,
   granted_out_of_order_on_request,
   granted_on_schedule,
   taken_over_after_expiry,
@@ -72,7 +71,7 @@ enum class Sometimes : std::uint8_t {
   release_found_it_expired,
   release_found_it_taken,
   release_found_it_purged,
-  acquires_of_several_threads_in_one_batch,
+  several_threads_in_one_batch,
   unsent_behind_a_hung_call,
   token_rose_although_the_clock_fell,
   token_rose_across_a_purge,
@@ -82,34 +81,72 @@ enum class Sometimes : std::uint8_t {
   end_,
 };
 
-// Deliberate mistakes, to see that the checks notice.
+// Deliberate mistakes, to see that the checks notice.  Those of the library are planted by plant.py.
+#define HOLDFAST_SIM_MUTANTS(X)              \
+  /* how long a lease is believed in */      \
+  X(deadline_from_the_reply)                 \
+  X(renewals_counted_from_the_reply)         \
+  X(renewals_by_hand_counted_from_the_reply) \
+  X(no_margin)                               \
+  X(margin_of_a_fifth_of_a_percent)          \
+  X(late_grants_taken)                       \
+  X(life_as_asked)                           \
+  X(lost_is_not_final)                       \
+  X(held_until_the_release_is_answered)      \
+  /* keeping */                              \
+  X(renewed_once_only)                       \
+  X(renewals_not_repeated)                   \
+  X(renewed_at_the_last_moment)              \
+  X(failed_renewals_stay_in_flight)          \
+  X(calls_without_a_limit)                   \
+  X(one_failure_is_loss)                     \
+  X(jeopardy_is_loss)                        \
+  X(losses_not_noticed)                      \
+  X(loss_after_the_renewal)                  \
+  X(loss_told_late)                          \
+  /* requests without a reply */             \
+  X(unknown_is_failure)                      \
+  X(unknown_is_success)                      \
+  X(failures_are_not_doubt)                  \
+  X(in_doubt_is_not_tidied)                  \
+  X(tidied_once_only)                        \
+  X(doubt_forgotten_by_a_grant)              \
+  X(doubt_released_by_its_token)             \
+  X(pending_releases_sent_once)              \
+  X(acquires_valid_for_ever)                 \
+  X(void_time_from_the_reply)                \
+  /* waiting */                              \
+  X(gate_ignored)                            \
+  X(next_thread_sleeps_on)                   \
+  X(nothing_but_the_listener)                \
+  X(neither_listener_nor_poll)               \
+  X(places_not_asked_for)                    \
+  X(places_asked_for_once)                   \
+  X(queue_not_left)                          \
+  X(pending_releases_leave_blindly)          \
+  X(waits_past_its_end)                      \
+  /* threads on one connection */            \
+  X(replies_of_another_thread)               \
+  X(followers_with_less_time_taken)          \
+  /* the store */                            \
+  X(acquires_shorten)                        \
+  X(leases_end_early)                        \
+  X(renewed_by_anybody)                      \
+  X(places_not_left)                         \
+  X(queue_ignored)                           \
+  X(tokens_stay)                             \
+  X(void_time_ignored)                       \
+  X(released_by_key)                         \
+  X(token_is_the_clock)                      \
+  X(token_restarts)                          \
+  X(purged_blindly)                          \
+  X(places_never_end)
 enum class Mutant : std::uint8_t {
   none,
-  deadline_from_the_reply,     // a lease counted from when its answer came
-  no_margin,                   // while clocks drift
-  unknown_is_failure,          // an unanswered acquire is forgotten
-  unknown_is_success,          // an unanswered acquire is believed in
-  tidied_once_only,            // not again after its `until`
-  doubt_forgotten_by_a_grant,  // of a later attempt: then it is not tidied after the release
-  void_time_ignored,           // a store that grants whatever arrives whenever
-  lost_is_not_final,           // a renewal brings back what was lost
-  late_grants_taken,           // however little of their life is left
-  loss_after_the_renewal,      // told when a hanging renewal returns
-  one_failure_is_loss,
-  renewals_not_repeated,     // after a failure, never again
-  released_by_key,           // whoever holds it
-  token_is_the_clock,        // with no regard for the last one
-  token_restarts,            // after a release
-  purged_blindly,            // also keys whose token is ahead of the clock
-  places_never_end,          // the dead block the queue
-  queue_ignored,             // a free key is anybody's
-  gate_ignored,              // each thread of a process speaks for itself
-  nothing_but_the_listener,  // no poll behind it
-  neither_listener_nor_poll,
-  queue_not_left,                  // by those who give up
-  queue_left_for_all,              // by one who gives up, also while others of its process wait
-  pending_releases_leave_blindly,  // they leave the queue although somebody has come to wait since
-  end_,
+#define HOLDFAST_SIM_ENUMERATOR(name) name,
+  HOLDFAST_SIM_MUTANTS(HOLDFAST_SIM_ENUMERATOR)
+#undef HOLDFAST_SIM_ENUMERATOR
+      end_,
 };
 
 const char* to_string(Fault);

@@ -17,7 +17,7 @@ std::optional<Micros> Network::delay(Timeline::Owner process) {
   return delay;
 }
 
-void Network::carry(Timeline::Owner process, std::vector<Message> messages, Outcome outcome) {
+void Network::carry(Timeline::Owner process, Letter letter, Outcome outcome) {
   // The worst moment: what it asked for is answered while it sleeps.
   if (context_.dice.chance(0.2) && context_.strikes(Fault::paused_process)) pause_(process);
   if (context_.strikes(Fault::refused_connection)) {
@@ -33,38 +33,37 @@ void Network::carry(Timeline::Owner process, std::vector<Message> messages, Outc
     held_up = context_.dice.spread(20us, 2s);
   }
   if (context_.strikes(Fault::doubled_request)) {
-    std::vector<Message> copies = messages;
-    for (Message& m : copies) m.copy = true;
-    set_out(process, std::move(copies), context_.dice.spread(20us, 2s), [](auto&&) {});
+    Letter copy = letter;
+    for (Message& m : copy.messages) m.copy = true;
+    set_out(process, std::move(copy), context_.dice.spread(20us, 2s), [](auto&&) {});
   }
   if (context_.strikes(Fault::lost_request)) return;
-  set_out(process, std::move(messages), held_up, std::move(outcome.answered));
+  set_out(process, std::move(letter), held_up, std::move(outcome.answered));
 }
 
-void Network::set_out(Timeline::Owner process, std::vector<Message> messages, Micros held_up,
-                      Answered answered) {
+void Network::set_out(Timeline::Owner process, Letter letter, Micros held_up, Answered answered) {
   const auto takes = delay(process);
   if (!takes) return;
   context_.timeline.at(context_.now() + *takes + held_up, Timeline::world,
-                       [this, process, messages = std::move(messages), answered = std::move(answered)] {
-                         arrive(process, messages, answered);
+                       [this, process, letter = std::move(letter), answered = std::move(answered)] {
+                         arrive(process, letter, answered);
                        });
 }
 
-void Network::arrive(Timeline::Owner process, std::vector<Message> messages, Answered answered) {
+void Network::arrive(Timeline::Owner process, Letter letter, Answered answered) {
   Timeline& timeline = context_.timeline;
   if (context_.now() < store_hangs_until_) {
     timeline.at(store_hangs_until_, Timeline::world,
-                [this, process, messages = std::move(messages), answered = std::move(answered)] {
-                  arrive(process, messages, answered);
+                [this, process, letter = std::move(letter), answered = std::move(answered)] {
+                  arrive(process, letter, answered);
                 });
     return;
   }
-  auto replies = server_.deliver(process, messages);
-  if (!replies || context_.strikes(Fault::lost_reply)) return;
+  auto answer = server_.deliver(process, letter);
+  if (!answer || context_.strikes(Fault::lost_reply)) return;
   if (const auto takes = delay(process)) {
     timeline.at(context_.now() + *takes, process,
-                [replies = *std::move(replies), answered = std::move(answered)] { answered(replies); });
+                [answer = *std::move(answer), answered = std::move(answered)] { answered(answer); });
   }
 }
 

@@ -19,13 +19,13 @@ class Network {
   Network(RunContext& context, Server& server, std::function<void(Timeline::Owner)> pause)
       : context_(context), server_(server), pause_(std::move(pause)) {}
 
-  using Answered = std::function<void(std::vector<Reply>)>;
-  // What a connection may learn of a batch it sent; at most one of them, and perhaps none.
+  using Answered = std::function<void(const Answer&)>;
+  // What a connection may learn of a letter it sent; at most one of them, and perhaps none.
   struct Outcome {
     Answered answered;
     std::function<void(Errc)> failed;
   };
-  void carry(Timeline::Owner process, std::vector<Message> messages, Outcome outcome);
+  void carry(Timeline::Owner process, Letter letter, Outcome outcome);
   void carry_ring(Timeline::Owner process, std::function<void()> heard);
 
   // For so long nothing from or to that process gets through; some of it later.
@@ -44,8 +44,8 @@ class Network {
  private:
   // None: it is lost.
   std::optional<Micros> delay(Timeline::Owner process);
-  void set_out(Timeline::Owner process, std::vector<Message> messages, Micros held_up, Answered answered);
-  void arrive(Timeline::Owner process, std::vector<Message> messages, Answered answered);
+  void set_out(Timeline::Owner process, Letter letter, Micros held_up, Answered answered);
+  void arrive(Timeline::Owner process, Letter letter, Answered answered);
 
   RunContext& context_;
   Server& server_;

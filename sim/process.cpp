@@ -2,18 +2,19 @@
 #include "sim/process.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "client/client_access.h"
 #include "core/timing.h"
-#include "core/verdicts.h"
-#include "sim/actor.h"
 
 namespace holdfast::sim {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis longest_pending_release = 1s;
-constexpr Millis one_hung_round = 3s;  // of the keeper: a batch and its pending releases without an answer
+constexpr Millis one_pending_release = 500ms;  // the limit of the keeper's call
 
 DriftingClock clock_of(RunContext& context) {
   const int most = context.plan.client_ppm;
@@ -22,196 +23,295 @@ DriftingClock clock_of(RunContext& context) {
   return {booted, most < 0 ? std::max(ppm, most) : std::min(ppm, most)};
 }
 
-std::string named(const Lease& lease) {
-  return "k" + std::to_string(lease.key) + ", attempt " + std::to_string(lease.attempt_id);
-}
+// Counts the situations that a user's observer can see.
+class Situations final : public Observer {
+ public:
+  explicit Situations(RunContext& context) : context_(context) {}
+  void on_renewed(const RenewedEvent& event) override {
+    const auto token = to_number(event.token);
+    if (in_jeopardy_.erase(token) > 0) context_.sometimes(Sometimes::in_jeopardy_and_recovered);
+    if (failures_[token] >= 2) context_.sometimes(Sometimes::renewed_after_two_failures);
+    failures_.erase(token);
+  }
+  void on_jeopardy(const LeaseEvent& lease) override {
+    in_jeopardy_.insert(to_number(lease.token));
+    context_.sometimes(Sometimes::in_jeopardy);
+  }
+  void on_retry(const RetryEvent& event) override {
+    if (event.what == RetryEvent::What::renew) failures_[to_number(event.token)] = event.attempt;
+    if (event.what == RetryEvent::What::release) context_.sometimes(Sometimes::pending_release_tried_again);
+  }
 
-Message release_of(const Lease& lease) {
-  return {.verb = Verb::release,
-          .key = lease.key,
-          .owner = lease.owner,
-          .token = lease.token,
-          .attempt_id = lease.attempt_id};
-}
+ private:
+  RunContext& context_;
+  std::set<std::uint64_t> in_jeopardy_;
+  std::map<std::uint64_t, int> failures_;
+};
 
 }  // namespace
 
+// Sees what the process sends.
+class Process::Watch final : public Watcher {
+ public:
+  Watch(Surroundings world, Process& process) : world_(world), process_(process) {}
+
+  bool dead() const override { return dead_; }
+  void die() { dead_ = true; }
+  // The current thread is one of those that use the client.
+  void joins() { users_.insert(Threads::here().current().get()); }
+  // A connection that the client's own threads open is one that renews.
+  void connecting(Instant at) override {
+    if (!users_.contains(Threads::here().current().get())) world_.holdings.renewals_sent(process_.id(), at);
+  }
+  void sent(const Message& message, Instant at, Instant until) override {
+    if (message.verb == Verb::renew) world_.holdings.renewal_sent(message.attempt_id, at);
+    if (message.verb != Verb::release || message.place == Millis::zero()) return;
+    // Connecting takes time, in which somebody may have begun to wait.
+    if (!process_.waits_since_before(message.key, until - one_pending_release)) return;
+    world_.context.violated("a place is kept while somebody wants it",
+                            "process " + std::to_string(process_.id()) + " gave up its place for k" +
+                                std::to_string(message.key) + " while other threads of it wait");
+  }
+
+ private:
+  const Surroundings world_;
+  Process& process_;
+  bool dead_ = false;
+  std::set<const Thread*> users_;
+};
+
+// A thread waits in a queue, until destroyed.
+class Process::InQueue {
+ public:
+  InQueue(Process& process, AttemptId attempt_id, int key)
+      : process_(process), attempt_id_(attempt_id), key_(key) {
+    process.waits_.emplace(attempt_id, Waiting{process.context().now(), key});
+  }
+  ~InQueue() {
+    process_.waits_.erase(attempt_id_);
+    process_.left_[key_] = process_.context().now();
+  }
+  InQueue(const InQueue&) = delete;
+  InQueue& operator=(const InQueue&) = delete;
+
+  bool first() const {
+    return std::none_of(process_.waits_.begin(), process_.waits_.lower_bound(attempt_id_),
+                        [&](const auto& entry) { return entry.second.key == key_; });
+  }
+
+ private:
+  Process& process_;
+  const AttemptId attempt_id_;
+  const int key_;
+};
+
 Process::Process(Surroundings world, Timeline::Owner id)
     : world_(world),
-      id_(id),
       clock_(clock_of(world.context)),
-      callers_(world.context, world.network, world.server, world.ledger, id, clock_, offset_),
-      keepers_(world.context, world.network, world.server, world.ledger, id, clock_, offset_),
-      gates_(world.context),
-      keeper_(*this, keepers_) {}
+      home_{id, &clock_},
+      watch_(std::make_shared<Watch>(world, *this)),
+      store_(std::make_shared<SimStore>(world.network, world.server, world.ledger, id,
+                                        world.server.welcome(id), watch_)) {}
 
 void Process::start(int threads) {
-  keeper_.start();
-  for (int i = 0; i < threads; ++i) threads_.push_back(work(*this));
-  for (Task<>& thread : threads_) thread.start();
+  Threads::here().start(home_, [this, threads] {
+    run(threads);
+    done_ = true;
+  });
 }
 
-bool Process::done() const {
-  return std::all_of(threads_.begin(), threads_.end(), [](const Task<>& t) { return t.done(); }) &&
-         keeper_.idle();
+bool Process::ended() const { return Threads::here().alive(home_.process) == 0; }
+
+void Process::kill() {
+  watch_->die();
+  world_.holdings.process_died(home_.process);
+  Threads::here().start(home_, [this] { killed_.request_stop(); });
 }
 
-True Process::waits_since() const {
-  True since = never_comes;
-  for (const auto& [attempt_id, began] : waits_) since = std::min(since, began);
-  return since;
-}
+bool Process::over() const { return context().closing() || watch_->dead(); }
 
-std::optional<Millis> Process::margin() const {
-  if (context().is(Mutant::no_margin)) return Millis::zero();
-  return std::nullopt;
-}
-
-Millis Process::margin_of(Millis ttl) const { return core::margin_of(ttl, margin(), Millis::zero()); }
-
-Task<Result<Reply>> Process::send(Message message, Instant until) {
-  std::vector<Message> batch;
-  batch.push_back(std::move(message));
-  auto replies = co_await callers_.apply(std::move(batch), until);
-  if (!replies) co_return Result<Reply>(replies.error());
-  co_return Result<Reply>(std::move((*replies)[0]));
-}
-
-Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Millis ttl, bool extend) {
-  const Instant sent = now();
-  const Instant until = std::min(lease->deadline, clamped_add(sent, core::attempt_limit(lease->ttl)));
-  lease->tried = sent;
-  Message message{.verb = Verb::renew,
-                  .key = lease->key,
-                  .owner = lease->owner,
-                  .token = lease->token,
-                  .ttl = ttl,
-                  .extend = extend,
-                  .attempt_id = lease->attempt_id};
-  const auto reply = co_await send(std::move(message), until);
-  if (!reply) co_return Result<std::vector<Reply>>(reply.error());
-  if (reply->verdict == Verdict::granted) {
-    const Instant counted_from = context().is(Mutant::deadline_from_the_reply) ? now() : sent;
-    const bool believed = extend ? keeper_.extended_by_hand(*lease, ttl, counted_from, reply->remaining)
-                                 : keeper_.renewed_by_hand(*lease, ttl, counted_from, reply->remaining);
-    if (believed) context().sometimes(extend ? Sometimes::extended_by_hand : Sometimes::renewed_by_hand);
-  } else {
-    keeper_.lose(lease, core::lost_by(*reply, {lease->owner}, lease->token).reason);
+void Process::run(int threads) {
+  const bool observed = context().dice.chance(0.5);
+  while (!client_ && !over()) {
+    auto client =
+        Client::try_make(store_, {.connect_wait = 3s,
+                                  .place = context().plan.place,
+                                  .purge_every = std::chrono::floor<Millis>(context().dice.spread(2s, 60s)),
+                                  .observer = observed ? std::make_shared<Situations>(context()) : nullptr});
+    if (client)
+      client_.emplace(*std::move(client));
+    else
+      sleep(in(10ms, 300ms));
   }
-  co_return Result<std::vector<Reply>>(std::vector<Reply>{*reply});
+  std::vector<Worker> workers;
+  for (int i = 0; client_ && i < threads; ++i) workers.emplace_back([this] { work(); });
+  for (Worker& worker : workers) worker.finish(Millis(forever));
+  client_.reset();
 }
 
-// An acquire of it that was never answered may still be on its way, and would be granted anew.
-void Process::release_again(const Lease& lease, Instant started) {
-  if (!lease.unclear_until || *lease.unclear_until < started ||
-      context().is(Mutant::doubt_forgotten_by_a_grant))
+void Process::sleep(Instant until) {
+  Wakeup wakeup;
+  const std::stop_callback wake(killed_.get_token(), [&] { wakeup.ring(); });
+  wakeup.wait(until);
+}
+
+Instant Process::in(Micros least, Micros most) {
+  return BootClock::now() + context().dice.spread(least, most);
+}
+
+void Process::work() {
+  watch_->joins();
+  while (true) {
+    sleep(in(context().calm() ? 50ms : 1ms, context().calm() ? 2s : 1500ms));
+    if (over()) return;
+    const Wants wants = draw_wants(context());
+    const AttemptId attempt_id =
+        world_.ledger.new_attempt(id(), {.named = wants.stranger, .queues = wants.queues()});
+    if (wants.stranger) world_.ledger.known_as(attempt_id, wants.name(attempt_id));
+    auto lease = acquire(wants, attempt_id);
+    if (!lease) continue;
+    Holdings::Holding holding(world_.holdings, *lease,
+                              {attempt_id, wants.key, home_, wants.ttl, wants.kept()});
+    hold(*lease, holding, wants.ttl);
+    release(*std::move(lease), holding);
+  }
+}
+
+std::optional<Lease> Process::acquire(const Wants& wants, AttemptId attempt_id) {
+  std::optional<InQueue> in_queue;
+  if (wants.queues()) in_queue.emplace(*this, attempt_id, wants.key);
+  const Instant start = BootClock::now();
+  auto lease =
+      client_->try_acquire(Server::text_of(wants.key), wants.options(attempt_id, killed_.get_token()));
+  if (watch_->dead()) return std::nullopt;
+  check_duration(wants, attempt_id, start);
+  if (!lease) {
+    world_.ledger.over(attempt_id, true);
+    note_failure(attempt_id, wants, lease.error());
+    return std::nullopt;
+  }
+  if (in_queue && !in_queue->first())
+    context().violated("first come, first served", "attempt " + std::to_string(attempt_id) +
+                                                       " was granted before earlier ones of its own process");
+  context().note({.process = id(),
+                  .what = "is granted",
+                  .key = wants.key,
+                  .attempt_id = attempt_id,
+                  .token = lease->token()});
+  if (lease->attempts() == 1)
+    context().sometimes(Sometimes::granted_at_the_first_attempt);
+  else if (in_queue)
+    context().sometimes(Sometimes::granted_after_waiting_in_the_queue);
+  else
+    context().sometimes(wants.fair ? Sometimes::granted_on_schedule
+                                   : Sometimes::granted_out_of_order_on_request);
+  return std::optional<Lease>(*std::move(lease));
+}
+
+// At the end of its wait, or of one attempt; unless the process was paused meanwhile.
+void Process::check_duration(const Wants& wants, AttemptId attempt_id, Instant start) {
+  const bool paused = clock_.at(context().timeline.went_on(id())) >= start;
+  if (paused || wants.wait == forever || wants.attempts > 0) return;
+  const Millis allowed = std::max(wants.wait, core::attempt_limit(wants.ttl)) + 20ms;
+  if (BootClock::now() > start + allowed)
+    context().violated("calls return in time", "attempt " + std::to_string(attempt_id) +
+                                                   " took longer than " + std::to_string(allowed.count()) +
+                                                   " ms");
+}
+
+void Process::note_failure(AttemptId attempt_id, const Wants& wants, const Error& error) {
+  context().note({.process = id(),
+                  .what = "gives up",
+                  .key = wants.key,
+                  .attempt_id = attempt_id,
+                  .more = holdfast::to_string(error.code)});
+  switch (error.code) {
+    case Errc::busy: context().sometimes(Sometimes::busy_and_not_waited); break;
+    case Errc::timeout: context().sometimes(Sometimes::wait_over_in_the_queue); break;
+    case Errc::exhausted: context().sometimes(Sometimes::schedule_exhausted); break;
+    case Errc::too_late: context().sometimes(Sometimes::too_late_and_given_back); break;
+    case Errc::in_doubt: context().sometimes(Sometimes::in_doubt_to_the_end); break;
+    case Errc::unavailable: break;
+    case Errc::stopped:
+    case Errc::lost:
+    case Errc::refused:
+    case Errc::unprepared:
+    case Errc::invalid:
+    case Errc::forked:
+      context().violated("known outcomes", std::string("an acquire ended with ") +
+                                               holdfast::to_string(error.code) + ": " + error.detail);
+      break;
+  }
+}
+
+// Until it has had enough of it, or has lost it.
+void Process::hold(Lease& lease, Holdings::Holding& holding, Millis ttl) {
+  const bool calm = context().calm();
+  const bool to_the_end = context().dice.chance(0.2);
+  const Micros longest = calm ? 200ms : std::min<Micros>(ttl * 3, 9s);
+  const Instant enough = in(to_the_end ? longest : 1ms, longest);
+  while (!watch_->dead() && holding.held() && BootClock::now() < enough) {
+    sleep(std::min(enough, in(1ms, context().calm() ? 200ms : 2s)));
+    if (context().calm() || watch_->dead() || !holding.held()) break;
+    if (!to_the_end && context().dice.chance(0.4)) renew_by_hand(lease, ttl);
+  }
+}
+
+void Process::renew_by_hand(Lease& lease, Millis ttl) {
+  Dice& dice = context().dice;
+  const Plan& plan = context().plan;
+  if (dice.chance(0.3)) {
+    if (lease.try_extend_by(std::chrono::floor<Millis>(dice.spread(plan.shortest_ttl, 1s))))
+      context().sometimes(Sometimes::extended_by_hand);
     return;
-  Message message = release_of(lease);
-  message.token = no_token;
-  pending_release(message, *lease.unclear_until + 1ms, lease.ttl);
+  }
+  const bool as_before = dice.chance(0.5);
+  const Millis asked =
+      as_before ? ttl : std::chrono::floor<Millis>(dice.spread(plan.shortest_ttl, plan.longest_ttl));
+  if (lease.try_renew(asked)) context().sometimes(Sometimes::renewed_by_hand);
 }
 
-Task<> Process::release(std::shared_ptr<Lease> lease) {
-  if (lease->phase == Lease::Phase::held) stops_believing(*lease, Lease::Phase::released);
-  keeper_.drop(*lease);
-  const Instant started = now();
-  Message message = release_of(*lease);
-  const auto reply = co_await send(std::move(message), clamped_add(started, core::attempt_limit(lease->ttl)));
-  release_again(*lease, started);
-  if (!reply) {
-    if (reply.error().in_doubt()) context().sometimes(Sometimes::release_in_doubt);
-    pending_release(release_of(*lease), started, lease->ttl);
-    co_return;
+void Process::release(Lease lease, Holdings::Holding& holding) {
+  const bool let_go = context().dice.chance(0.4);  // the destructor does it
+  if (!watch_->dead()) holding.ends();
+  if (let_go || watch_->dead()) return;
+  const auto found = lease.try_release();
+  if (lease.held())
+    context().violated("what was released is not held", "attempt of " + std::string(lease.owner()));
+  if (watch_->dead()) return;
+  if (!found) {
+    if (found.error().in_doubt()) context().sometimes(Sometimes::release_in_doubt);
+    return;
   }
-  switch (core::released_by(*reply, {lease->owner}, lease->token)) {
+  switch (*found) {
     case Released::released: context().sometimes(Sometimes::released); break;
     case Released::expired: context().sometimes(Sometimes::release_found_it_expired); break;
     case Released::stolen: context().sometimes(Sometimes::release_found_it_taken); break;
     case Released::already_released:
     case Released::broken: break;  // an operator's work, or our own doubled message's
-    case Released::never_held:
-      if (context().plan.of(Fault::purge) == 0)
-        context().violated("known outcomes", "a release of " + named(*lease) + " found no record of it");
-      context().sometimes(Sometimes::release_found_it_purged);
-      break;
+    case Released::never_held: context().sometimes(Sometimes::release_found_it_purged); break;
   }
 }
 
-Task<> Process::let_go(std::shared_ptr<Lease> lease) {
-  const Instant deadline = lease->deadline;
-  const bool was_held = lease->phase == Lease::Phase::held;
-  const Instant started = now();
-  if (was_held) stops_believing(*lease, Lease::Phase::released);
-  keeper_.drop(*lease);
-  release_again(*lease, started);
-  const Instant until = std::min(deadline, clamped_add(started, longest_pending_release));
-  if (was_held && started < deadline) {
-    Message message = release_of(*lease);
-    const auto reply = co_await send(std::move(message), until);
-    if (reply) co_return;
-  }
-  pending_release(release_of(*lease), started, lease->ttl);
+True Process::waits_since() const {
+  True since = never_comes;
+  for (const auto& [attempt_id, waiting] : waits_) since = std::min(since, waiting.since);
+  return since;
 }
 
-void Process::pending_release(const Message& release, Instant at, Millis ttl) {
-  keeper_.pending_release(release, at, clamped_add(at, std::min(ttl, Millis(1min))));
+bool Process::waits_since_before(int key, Instant moment) const {
+  return std::any_of(waits_.begin(), waits_.end(), [&](const auto& entry) {
+    return entry.second.key == key && clock_.at(entry.second.since) < moment;
+  });
 }
 
-bool Process::held(const Lease& lease) {
-  const bool held = lease.phase == Lease::Phase::held && now() < lease.deadline;
-  if (held && !ledger().was_broken(lease.attempt_id) &&
-      !world_.server.backs(lease.key, lease.owner, lease.token)) {
-    context().violated("the store backs a held lease",
-                       named(lease) + " counts as held, but the store has no such lease any more");
-  }
-  const bool untold = lease.phase == Lease::Phase::held && now() >= lease.deadline;
-  if (untold && context().now() > std::max(clock_.when(lease.deadline), context().timeline.went_on(id_))) {
-    context().violated("loss is reported by the deadline",
-                       named(lease) + " is past its deadline, and no loss was reported");
-  }
-  return held;
+std::size_t Process::waiters(int key) const {
+  return client_ ? ClientAccess::waiters(*client_, Server::text_of(key)) : 0;
 }
 
-void Process::told_lost(const Lease& lease) {
-  const True due = clock_.when(lease.deadline);
-  const True woke = context().timeline.went_on(id_);
-  if (context().now() > std::max(due, woke))
-    context().violated("loss is reported by the deadline", named(lease) + " was reported late");
-  if (context().now() < due)
-    context().violated("a temporary failure is not a loss", named(lease) + " was lost before its deadline");
-  const bool on_time = context().now() == due;
-  const bool tried = clock_.at(woke) > lease.tried || now() - lease.tried <= lease.ttl / 10 + one_hung_round;
-  if (lease.kept && lease.ttl > 2 * one_hung_round && !tried) {
-    context().violated("a renewal is repeated until the deadline",
-                       named(lease) + " was lost, and no renewal had been tried shortly before");
-  }
-  context().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
-  if (on_time && !ledger().was_broken(lease.attempt_id) &&
-      !world_.server.backs(lease.key, lease.owner, lease.token)) {
-    context().violated("the store backs a held lease",
-                       named(lease) + " counted as held until its deadline, but the store ended it earlier");
-  }
-}
-
-void Process::check_leaving(const Message& release, int others) {
-  if (release.place == Millis::zero() || others == 0) return;
-  context().violated("a place is kept while somebody wants it",
-                     "process " + std::to_string(id_) + " gave up its place for k" +
-                         std::to_string(release.key) + " while other threads of it wait");
-}
-
-void Process::believes(Lease& lease, Instant deadline) {
-  if (lease.phase != Lease::Phase::held) return;
-  if (lease.deadline == Instant{}) ++holding_;
-  lease.deadline = deadline;
-  world_.beliefs.believes(lease.attempt_id, lease.key, id_, clock_.when(deadline));
-}
-
-void Process::stops_believing(Lease& lease, Lease::Phase phase) {
-  lease.phase = phase;
-  --holding_;
-  world_.beliefs.ends(lease.attempt_id);
-  ledger().over(lease.attempt_id, false);
+True Process::left(int key) const {
+  const auto at = left_.find(key);
+  return at == left_.end() ? True(0) : at->second;
 }
 
 }  // namespace holdfast::sim

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// process.h - a client of the store: its clock, its two connections, its keeper, its threads.
+// process.h - a process that uses the library: its clock, its client, its threads.
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "sim/beliefs.h"
-#include "sim/gates.h"
-#include "sim/keeper.h"
+#include "holdfast/client.h"
+#include "sim/holdings.h"
 #include "sim/ledger.h"
-#include "sim/line.h"
+#include "sim/store.h"
+#include "sim/wants.h"
 
 namespace holdfast::sim {
 
@@ -20,79 +22,66 @@ struct Surroundings {
   Server& server;
   Network& network;
   Ledger& ledger;
-  Beliefs& beliefs;
+  Holdings& holdings;
 };
 
 class Process {
  public:
   Process(Surroundings world, Timeline::Owner id);
 
-  // Starts its keeper and its threads.
+  // Its main thread opens a client, starts `threads` others, and ends when they do.
   void start(int threads);
+  // As kill -9, for everybody else: from here on nothing of it reaches the network.  What is left of it ends
+  // by itself, unseen, so that its memory is freed.
+  void kill();
+  bool ended() const;  // none of its threads is left
 
-  Task<Result<Reply>> send(Message message, Instant until);
-  Task<Result<std::vector<Reply>>> renew(std::shared_ptr<Lease> lease, Millis ttl, bool extend);
-  Task<> release(std::shared_ptr<Lease> lease);  // the caller's, which is told
-  Task<> let_go(std::shared_ptr<Lease> lease);   // the destructor's, which tries harder
-
-  // The keeper goes on trying from `at`, until the lease has run out by itself, or for a minute.
-  void pending_release(const Message& release, Instant at, Millis ttl);
-
-  // Looks at a lease as its holder would, and checks that what it sees is true.
-  bool held(const Lease& lease);
-  // The deadline task says so; checks that it is said in time, and not too early.
-  void told_lost(const Lease& lease);
-  // A release that leaves the queue is sent: nobody else of this process may need the place.
-  void check_leaving(const Message& release, int others);
-  void believes(Lease& lease, Instant deadline);
-  void stops_believing(Lease& lease, Lease::Phase phase);
-
-  Instant now() const { return clock_.at(context().now()); }
-  Doze doze() { return Doze(context().timeline, id_, clock_); }
-  Millis margin_of(Millis ttl) const;
-  std::optional<Millis> margin() const;
+  // One thread: acquires leases, holds them, gives them back, until the world closes.
+  void work();
 
   RunContext& context() const { return world_.context; }
-  Ledger& ledger() const { return world_.ledger; }
-  Timeline::Owner id() const { return id_; }
-  Gates& gates() { return gates_; }
-  Keeper& keeper() { return keeper_; }
+  Timeline::Owner id() const { return home_.process; }
+  const std::shared_ptr<Mailbox>& mailbox() const { return store_->mailbox(); }
 
   // For the world's checks.
-  bool done() const;
-  bool holds_something() const { return holding_ > 0; }
+  bool done() const { return done_; }
+  bool holds_something() const { return world_.holdings.anything_of(home_.process); }
   bool waits_for_something() const { return !waits_.empty(); }
   // Since when its longest waiter in a queue waits.
   True waits_since() const;
-
-  // A thread waits in a queue from here on, until destroyed.
-  class InQueue {
-   public:
-    InQueue(Process& process, AttemptId attempt_id) : process_(process), attempt_id_(attempt_id) {
-      process.waits_.emplace(attempt_id, process.context().now());
-    }
-    ~InQueue() { process_.waits_.erase(attempt_id_); }
-    InQueue(const InQueue&) = delete;
-    InQueue& operator=(const InQueue&) = delete;
-
-   private:
-    Process& process_;
-    const AttemptId attempt_id_;
-  };
+  std::size_t waiters(int key) const;
+  bool waits_since_before(int key, Instant moment) const;
+  // Since when none of its threads waits for that key.
+  True left(int key) const;
 
  private:
-  void release_again(const Lease& lease, Instant started);
+  class Watch;
+  class InQueue;
+  void run(int threads);
+  std::optional<Lease> acquire(const Wants& wants, AttemptId attempt_id);
+  void hold(Lease& lease, Holdings::Holding& holding, Millis ttl);
+  void renew_by_hand(Lease& lease, Millis ttl);
+  void release(Lease lease, Holdings::Holding& holding);
+  void check_duration(const Wants& wants, AttemptId attempt_id, Instant start);
+  void note_failure(AttemptId attempt_id, const Wants& wants, const Error& error);
+  void sleep(Instant until);
+  Instant in(Micros least, Micros most);
+  bool over() const;
 
   const Surroundings world_;
-  const Timeline::Owner id_;
   const DriftingClock clock_;
-  core::StoreOffset offset_;
-  Line callers_, keepers_;
-  Gates gates_;
-  Keeper keeper_;
-  int holding_ = 0;
-  std::map<AttemptId, True> waits_;
-  std::vector<Task<>> threads_;  // last: they use all the rest
+  const Home home_;
+  const std::shared_ptr<Watch> watch_;
+  const std::shared_ptr<SimStore> store_;
+  std::stop_source killed_;
+  std::optional<Client> client_;
+  bool started_ = false, done_ = false;
+  struct Waiting {
+    True since;
+    int key;
+  };
+  std::map<AttemptId, Waiting> waits_;  // those that wait in a queue, in order
+  std::map<int, True> left_;
 };
 
 }  // namespace holdfast::sim

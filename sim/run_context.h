@@ -29,9 +29,10 @@ struct RunContext {
   Tally<Fault> faults;
   Tally<Sometimes> seen;
   std::optional<Violation> violation;  // the first
+  bool over = false;                   // nobody looks any more: what still runs has to end
 
   True now() const { return timeline.now(); }
-  bool calm() const { return now() >= plan.calm_from; }
+  bool calm() const { return over || now() >= plan.calm_from; }
   bool closing() const { return now() >= plan.closing_from; }
   bool is(Mutant m) const { return mutant == m; }
 

@@ -14,10 +14,9 @@ constexpr Moment wall_at_the_beginning(1'000h);
 
 }  // namespace
 
-Server::Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring)
+Server::Server(RunContext& context, Ledger& ledger, Ring ring)
     : context_(context),
       ledger_(ledger),
-      beliefs_(beliefs),
       clock_(77h, context.plan.store_ppm),
       database_(memory::make_database(
           {.expiry = [this] { return clock_.at(context_.now()); }, .wall = [this] { return wall(); }})),
@@ -37,35 +36,43 @@ Moment Server::wall() const {
   return wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(context_.now());
 }
 
-void Server::welcome(Timeline::Owner process) {
+std::string Server::welcome(Timeline::Owner process) {
   auto store = memory::store(database_);
   auto connection = store->connect(Instant::max());
   assert(connection);
-  processes_.emplace(store->client(), process);
+  const std::string name = store->client();
+  processes_.emplace(name, process);
   seats_.emplace(process, Seat{std::move(store), *std::move(connection)});
+  return name;
 }
 
-std::optional<std::vector<Reply>> Server::deliver(Timeline::Owner process,
-                                                  const std::vector<Message>& messages) {
-  std::vector<Reply> replies;
-  for (const Message& m : messages) {
+std::optional<Answer> Server::deliver(Timeline::Owner process, const Letter& letter) {
+  Answer answer;
+  for (const Message& m : letter.messages) {
     const bool is_void =
         m.verb == Verb::acquire && now() > m.void_at && !context_.is(Mutant::void_time_ignored);
     if (!is_void) {
-      replies.push_back(apply(process, m));
+      answer.replies.push_back(apply(process, m));
       continue;
     }
     context_.note({.process = process, .what = "void on arrival", .key = m.key, .attempt_id = m.attempt_id});
     context_.sometimes(Sometimes::void_on_arrival);
     if (ledger_.gave_up(m.attempt_id)) context_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
   }
-  if (replies.size() != messages.size()) return std::nullopt;
-  return replies;
+  if (answer.replies.size() != letter.messages.size()) return std::nullopt;
+  if (const auto& q = letter.question) {
+    auto page = seats_.at(process).connection->list(
+        {.what = q->what, .prefix = q->prefix, .exact = q->exact, .limit = q->limit}, Instant::max());
+    assert(page);
+    answer.page = *std::move(page);
+  }
+  if (letter.purge) answer.purged = purge(letter.purge->free_for);
+  answer.now = now();
+  return answer;
 }
 
 Reply Server::apply(Timeline::Owner process, const Message& message) {
   const Message m = mutated(message);
-  if (context_.is(Mutant::queue_ignored) && m.verb == Verb::acquire) let_everybody_leave(m.key, process);
   Reply reply = ask(*seats_.at(process).connection, m);
   if (m.verb == Verb::acquire && reply.verdict == Verdict::granted) reply.token = mutated(reply.token, m.key);
   static constexpr const char* verbs[] = {"acquire", "renew", "release", "evict"};
@@ -88,7 +95,9 @@ Reply Server::ask(StoreConnection& connection, const Message& m) const {
                         .token = m.token,
                         .ttl = m.ttl,
                         .place = m.place,
-                        .extend = m.extend};
+                        .longest_place = m.longest_place,
+                        .extend = m.extend,
+                        .detached = m.detached};
   Reply reply;
   const Status applied = connection.apply({&request, 1}, {&reply, 1}, Instant::max());
   assert(applied);
@@ -102,13 +111,6 @@ Message Server::mutated(Message m) {
     if (const auto held = row(m.key)) m.owner = held->owner;
   }
   return m;
-}
-
-void Server::let_everybody_leave(int key, Timeline::Owner but) {
-  for (const Timeline::Owner process : waiting(key)) {
-    if (process != but)
-      ask(*seats_.at(process).connection, {.verb = Verb::release, .key = key, .owner = "?", .place = 1ms});
-  }
 }
 
 Token Server::mutated(Token token, int key) {
@@ -131,26 +133,27 @@ void Server::break_lease(int key) {
   if (!held || held->remaining == Millis::zero()) return;
   context_.note(
       {.process = Timeline::world, .what = "broken by an operator", .key = key, .token = held->token});
-  const AttemptId owner = ledger_.owner_of(key);
-  beliefs_.excuse(owner);
   ledger_.broken(key);
   ask(*seats_.at(Timeline::world).connection,
       {.verb = Verb::evict, .key = key, .owner = "operator", .token = held->token});
 }
 
-void Server::purge() {
+Purged Server::purge(Millis free_for) {
   context_.note({.process = Timeline::world, .what = "purges"});
   std::vector<std::optional<LeaseRow>> before;
   for (int key = 0; key < context_.plan.keys; ++key) before.push_back(row(key));
-  const auto purged = seats_.at(Timeline::world).store->admin()->purge({.free_for = 0ms}, Instant::max());
+  const auto purged =
+      seats_.at(Timeline::world).store->admin()->purge({.free_for = free_for}, Instant::max());
   assert(purged);
   for (int key = 0; key < context_.plan.keys; ++key) {
     const auto& was = before[static_cast<std::size_t>(key)];
     if (!was || was->remaining > Millis::zero() || was->waiting > 0) continue;
     const bool spared = row(key).has_value();
+    if (spared && free_for > Millis::zero()) continue;  // perhaps it was not free for so long
     if (spared) context_.sometimes(Sometimes::spared_by_a_purge);
     if (!spared || context_.is(Mutant::purged_blindly)) purged_[static_cast<std::size_t>(key)] = true;
   }
+  return *purged;
 }
 
 std::optional<LeaseRow> Server::row(int key) {

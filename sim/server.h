@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "holdfast/memory.h"
-#include "sim/beliefs.h"
 #include "sim/ledger.h"
 #include "sim/message.h"
 #include "sim/run_context.h"
@@ -19,16 +18,17 @@ namespace holdfast::sim {
 class Server {
  public:
   using Ring = std::function<void(Timeline::Owner process, int key)>;
-  Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring);
+  Server(RunContext& context, Ledger& ledger, Ring ring);
 
-  void welcome(Timeline::Owner process);
+  // The name by which the store knows that process.
+  std::string welcome(Timeline::Owner process);
 
   // Applies what is not void.  No answer if something was.
-  std::optional<std::vector<Reply>> deliver(Timeline::Owner process, const std::vector<Message>& messages);
+  std::optional<Answer> deliver(Timeline::Owner process, const Letter& letter);
 
   void step_wall_clock(Micros by) { wall_step_ += by; }
   void break_lease(int key);
-  void purge();
+  Purged purge(Millis free_for);
 
   Micros now() const;
   Moment wall() const;
@@ -48,12 +48,10 @@ class Server {
   Reply ask(StoreConnection& connection, const Message& message) const;
   std::optional<LeaseRow> row(int key);
   Message mutated(Message message);
-  void let_everybody_leave(int key, Timeline::Owner but);
   Token mutated(Token token, int key);
 
   RunContext& context_;
   Ledger& ledger_;
-  Beliefs& beliefs_;
   const DriftingClock clock_;
   Micros wall_step_{0};
   const std::shared_ptr<memory::Database> database_;

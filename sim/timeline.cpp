@@ -2,6 +2,7 @@
 #include "sim/timeline.h"
 
 #include <cassert>
+#include <utility>
 
 namespace holdfast::sim {
 
@@ -13,25 +14,26 @@ Timeline::Owner Timeline::add_owner() {
 void Timeline::at(True when, Owner owner, std::function<void()> what) {
   assert(when >= now_);
   if (when == never_comes) return;
-  events_.push({when, planned_++, owner, std::move(what)});
+  if (free_whats_.empty()) {
+    free_whats_.push_back(static_cast<std::uint32_t>(whats_.size()));
+    whats_.emplace_back();
+  }
+  const std::uint32_t slot = free_whats_.back();
+  free_whats_.pop_back();
+  whats_[slot] = std::move(what);
+  events_.push({when, planned_++, owner, slot});
 }
 
 void Timeline::pause(Owner owner) {
-  if (owners_[owner].state == State::running) owners_[owner].state = State::paused;
+  if (!owners_[owner].dead) owners_[owner].paused = true;
 }
 
 void Timeline::go_on(Owner owner) {
   OwnerState& process = owners_[owner];
-  if (process.state != State::paused) return;
-  process.state = State::running;
+  if (!std::exchange(process.paused, false)) return;
   process.went_on = now_;
   for (auto& what : process.backlog) at(now_, owner, std::move(what));
   process.backlog.clear();
-}
-
-void Timeline::kill(Owner owner) {
-  owners_[owner].state = State::dead;
-  owners_[owner].backlog.clear();
 }
 
 bool Timeline::step(True end) {
@@ -39,18 +41,18 @@ bool Timeline::step(True end) {
     now_ = end;
     return false;
   }
-  // top() is const; the event is popped before anybody looks at it again.
-  Event event = std::move(const_cast<Event&>(events_.top()));
+  const Event event = events_.top();
   events_.pop();
+  const std::function<void()> what = std::exchange(whats_[event.what], nullptr);
+  free_whats_.push_back(event.what);
   now_ = event.when;
   OwnerState& process = owners_[event.owner];
-  switch (process.state) {
-    case State::dead: return true;
-    case State::paused: process.backlog.push_back(std::move(event.what)); return true;
-    case State::running: break;
+  if (process.paused) {
+    process.backlog.push_back(what);
+    return true;
   }
   ++steps_;
-  event.what();
+  what();
   return true;
 }
 

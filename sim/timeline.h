@@ -10,8 +10,8 @@
 
 namespace holdfast::sim {
 
-// Events belong to a process or to the world.  Those of a paused process wait until it goes on; those of
-// a dead one never happen.  Of two events at the same moment the one planned first happens first.
+// Events belong to a process or to the world.  Those of a paused process wait until it goes on.  Of two
+// events at the same moment the one planned first happens first.
 class Timeline {
  public:
   using Owner = std::size_t;
@@ -26,24 +26,24 @@ class Timeline {
 
   void pause(Owner owner);
   void go_on(Owner owner);
-  void kill(Owner owner);
-  bool running(Owner owner) const { return owners_[owner].state == State::running; }
-  bool paused(Owner owner) const { return owners_[owner].state == State::paused; }
+  // What happens to it from here on, nobody sees.
+  void died(Owner owner) { owners_[owner].dead = true; }
+  bool running(Owner owner) const { return !owners_[owner].paused && !owners_[owner].dead; }
+  bool paused(Owner owner) const { return owners_[owner].paused; }
   // When it last went on after a pause.
   True went_on(Owner owner) const { return owners_[owner].went_on; }
-  bool dead(Owner owner) const { return owners_[owner].state == State::dead; }
+  bool dead(Owner owner) const { return owners_[owner].dead; }
 
   // False: nothing is left to happen before `end`, and it is `end` now.
   bool step(True end);
   std::uint64_t steps() const noexcept { return steps_; }
 
  private:
-  enum class State : std::uint8_t { running, paused, dead };
   struct Event {
     True when;
     std::uint64_t order;
     Owner owner;
-    std::function<void()> what;
+    std::uint32_t what;  // index into whats_: what is sorted is small
   };
   struct Later {
     bool operator()(const Event& a, const Event& b) const {
@@ -51,7 +51,7 @@ class Timeline {
     }
   };
   struct OwnerState {
-    State state = State::running;
+    bool paused = false, dead = false;
     True went_on{0};
     std::vector<std::function<void()>> backlog;  // what came up while it was paused
   };
@@ -60,6 +60,8 @@ class Timeline {
   std::uint64_t planned_ = 0, steps_ = 0;
   std::vector<OwnerState> owners_;
   std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::vector<std::function<void()>> whats_;
+  std::vector<std::uint32_t> free_whats_;
 };
 
 }  // namespace holdfast::sim

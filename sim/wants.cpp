@@ -13,23 +13,38 @@ Millis some(RunContext& context, Millis lo, Millis hi) {
 
 }  // namespace
 
+AcquireOptions Wants::options(AttemptId attempt_id, std::stop_token stop) const {
+  AcquireOptions options{.ttl = ttl,
+                         .wait = wait,
+                         .stop = std::move(stop),
+                         .note = std::to_string(attempt_id),
+                         .attempts = attempts,
+                         .fair = fair,
+                         .keep = keep,
+                         .renew_every = renew_every,
+                         .max_renewals = max_renewals};
+  if (wait == forever) options.wait = forever;
+  if (interval > 0ms) options.interval = interval;
+  if (stranger) options.owner = name(attempt_id);
+  return options;
+}
+
 Wants draw_wants(RunContext& context) {
   Dice& dice = context.dice;
-  Wants wants{.key = dice.between(0, context.plan.keys - 1), .terms = {}, .stranger = dice.chance(0.05)};
-  core::Terms& terms = wants.terms;
-  terms.ttl = some(context, context.plan.shortest_ttl, context.plan.longest_ttl);
-  terms.fair = dice.chance(0.85);
+  Wants wants{.key = dice.between(0, context.plan.keys - 1), .stranger = dice.chance(0.05)};
+  wants.ttl = some(context, context.plan.shortest_ttl, context.plan.longest_ttl);
+  wants.fair = dice.chance(0.85);
   const double how = dice.fraction();
   if (how < 0.4)
-    terms.wait = Millis(forever);
+    wants.wait = Millis(forever);
   else if (how < 0.75)
-    terms.wait = some(context, 5ms, 5s);
-  if (dice.chance(0.12)) terms.attempts = dice.between(1, 5);
-  if ((terms.attempts > 0 || terms.wait > 0ms) && dice.chance(0.1))
-    terms.interval = some(context, 10ms, 500ms);
-  terms.keep = dice.chance(0.75);
-  if (dice.chance(0.1)) terms.renew_every = terms.ttl / dice.between(2, 10);
-  if (dice.chance(0.1)) terms.max_renewals = dice.between(0, 5);
+    wants.wait = some(context, 5ms, 5s);
+  if (dice.chance(0.12)) wants.attempts = dice.between(1, 5);
+  if ((wants.attempts > 0 || wants.wait > 0ms) && dice.chance(0.1))
+    wants.interval = some(context, 10ms, 500ms);
+  wants.keep = dice.chance(0.75);
+  if (dice.chance(0.1)) wants.renew_every = wants.ttl / dice.between(2, 10);
+  if (dice.chance(0.1)) wants.max_renewals = dice.between(0, 5);
   return wants;
 }
 

@@ -5,10 +5,13 @@
 #include <memory>
 
 #include "sim/inspector.h"
+#include "sim/planted.h"
 #include "sim/process.h"
 
 namespace holdfast::sim {
 namespace {
+
+RunContext* planted_in = nullptr;
 
 using namespace std::chrono_literals;
 
@@ -17,10 +20,14 @@ class World {
   World(std::uint64_t seed, RunOptions options)
       : context_(plan_for(seed), options.mutant, options.print_events),
         ledger_(context_),
-        beliefs_(context_),
-        server_(context_, ledger_, beliefs_,
-                [this](Timeline::Owner process, int key) { ring(process, key); }),
-        network_(context_, server_, [this](Timeline::Owner process) { pause(process); }) {}
+        threads_(
+            context_.timeline, [this] { return context_.dice.next(); }, [this] { return server_.wall(); }),
+        server_(context_, ledger_, [this](Timeline::Owner process, int key) { ring(process, key); }),
+        holdings_(context_, server_, ledger_),
+        network_(context_, server_, [this](Timeline::Owner process) { pause(process); }) {
+    plant_in(&context_);
+  }
+  ~World() { plant_in(nullptr); }
 
   Outcome run() {
     for (int i = 0; i < context_.plan.processes; ++i) start_process();
@@ -30,12 +37,16 @@ class World {
     }
     Inspector(context_, server_, ledger_, processes_).inspect_at_the_end();
     context_.trace.note({.at = context_.now(), .process = Timeline::world, .what = "end"});
-    return {.violation = context_.violation,
-            .faults = context_.faults,
-            .seen = context_.seen,
-            .events = context_.timeline.steps(),
-            .hash = context_.trace.hash(),
-            .last = context_.trace.last()};
+    Outcome outcome{.violation = context_.violation,
+                    .faults = context_.faults,
+                    .seen = context_.seen,
+                    .events = context_.timeline.steps(),
+                    .hash = context_.trace.hash(),
+                    .last = context_.trace.last()};
+    if (!end_threads() && !outcome.violation)
+      outcome.violation =
+          Violation{"every thread ends", "a thread still waits a day after its process has ended"};
+    return outcome;
   }
 
  private:
@@ -45,16 +56,18 @@ class World {
 
   void start_process() {
     const Timeline::Owner id = context_.timeline.add_owner();
-    server_.welcome(id);
     auto process =
-        std::make_unique<Process>(Surroundings{context_, server_, network_, ledger_, beliefs_}, id);
+        std::make_unique<Process>(Surroundings{context_, server_, network_, ledger_, holdings_}, id);
     Process& started = *process;
     processes_.emplace(id, std::move(process));
     started.start(context_.dice.between(1, context_.plan.threads));
   }
 
   void ring(Timeline::Owner process, int key) {
-    network_.carry_ring(process, [this, process, key] { processes_.at(process)->gates().ring(key); });
+    const auto to = processes_.find(process);
+    if (to == processes_.end()) return;
+    network_.carry_ring(process,
+                        [mailbox = to->second->mailbox(), key] { mailbox->put(Server::text_of(key)); });
   }
 
   // What befalls processes and the store, ten times a second.
@@ -64,7 +77,7 @@ class World {
     if (context_.strikes(Fault::stepped_wall_clock)) step_wall_clock();
     if (context_.strikes(Fault::broken_lease))
       server_.break_lease(context_.dice.between(0, context_.plan.keys - 1));
-    if (context_.strikes(Fault::purge)) server_.purge();
+    if (context_.strikes(Fault::purge)) server_.purge(0ms);
     if (context_.strikes(Fault::hung_client)) network_.hang(somebody(), context_.dice.spread(50ms, 10s));
     if (context_.strikes(Fault::paused_process)) pause(somebody());
     if (context_.strikes(Fault::killed_process)) kill(somebody());
@@ -99,10 +112,28 @@ class World {
     context_.note({.process = process, .what = "is killed"});
     if (processes_.at(process)->holds_something()) context_.sometimes(Sometimes::died_holding);
     if (processes_.at(process)->waits_for_something()) context_.sometimes(Sometimes::died_waiting);
-    context_.timeline.kill(process);
-    beliefs_.process_died(process);
-    processes_.erase(process);
+    bury(process);
     start_process();
+  }
+
+  void bury(Timeline::Owner id) {
+    context_.timeline.go_on(id);  // unseen
+    context_.timeline.died(id);
+    auto process = processes_.extract(id);
+    process.mapped()->kill();
+    std::erase_if(dead_, [](const auto& dead) { return dead->ended(); });
+    dead_.push_back(std::move(process.mapped()));
+  }
+
+  // Ends what still runs when the seed is over, so that its memory is freed.
+  bool end_threads() {
+    const True patience = context_.now() + 24h;
+    context_.over = true;
+    network_.calm_down();
+    while (!processes_.empty()) bury(processes_.begin()->first);
+    while (threads_.any_alive() && context_.timeline.step(patience)) {
+    }
+    return !threads_.any_alive();
   }
 
   void calm_down() {
@@ -113,19 +144,28 @@ class World {
   }
 
   void inspect() {
+    if (context_.over) return;
     Inspector(context_, server_, ledger_, processes_).inspect();
     later(1s, [this] { inspect(); });
   }
 
   RunContext context_;
   Ledger ledger_;
-  Beliefs beliefs_;
+  Threads threads_;
   Server server_;
+  Holdings holdings_;
   Network network_;
-  Processes processes_;  // by id: those that live
+  Processes processes_;                         // by id: those that live
+  std::vector<std::unique_ptr<Process>> dead_;  // of which threads may be left
 };
 
 }  // namespace
+
+void plant_in(RunContext* context) noexcept { planted_in = context; }
+bool planted(Mutant mutant) noexcept { return planted_in != nullptr && planted_in->is(mutant); }
+void saw(Sometimes what) noexcept {
+  if (planted_in != nullptr) planted_in->sometimes(what);
+}
 
 Outcome run(std::uint64_t seed, RunOptions options) { return World(seed, options).run(); }
 

@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "base/wakeup.h"
 
 namespace holdfast {
 namespace {

@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
-#include <system_error>
-
 namespace holdfast {
-
-std::uint64_t random_bits() {
-  std::uint64_t bits = 0;
-  while (getrandom(&bits, sizeof bits, 0) != sizeof bits) {
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
-  }
-  return bits;
-}
 
 namespace {
 

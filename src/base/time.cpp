@@ -37,19 +37,6 @@ std::string in_two_units(Millis d, const Unit& large, const Unit& small) {
 
 }  // namespace
 
-Instant BootClock::now() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_BOOTTIME, &t);  // a read of the vDSO page: no system call, cannot fail
-  return Instant(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
-}
-
-Moment wall_now() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME, &t);
-  return Moment(std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) +
-                                                   std::chrono::nanoseconds(t.tv_nsec)));
-}
-
 Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept {
   return std::chrono::floor<Millis>(std::chrono::floor<Micros>(moment) - wall_now());
 }

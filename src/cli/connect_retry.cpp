@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/fd.h"
 #include "base/time.h"
+#include "base/wakeup.h"
 #include "cli/output.h"
 #include "holdfast/options.h"
 

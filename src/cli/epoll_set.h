@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 
 namespace holdfast::cli {
 

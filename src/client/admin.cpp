@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <stop_token>
 
-#include "base/fd.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/wakeup.h"
 #include "client/client_state.h"
 #include "client/connection.h"
 #include "client/queries.h"

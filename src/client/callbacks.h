@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // callbacks.h - the thread on which the user's functions run.
 #pragma once
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "base/sync.h"
 #include "base/worker.h"
 
 namespace holdfast {
@@ -27,8 +26,8 @@ class Callbacks {
 
  private:
   struct Queue {
-    std::mutex mutex;
-    std::condition_variable changed;
+    Mutex mutex;
+    Condition changed;
     std::deque<std::function<void()>> functions;
     bool closed = false;
   };

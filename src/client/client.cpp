@@ -5,8 +5,8 @@
 #include <system_error>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/text.h"
+#include "base/wakeup.h"
 #include "client/client_state.h"
 #include "client/queries.h"
 #include "core/check.h"

@@ -2,15 +2,14 @@
 // client_state.h - the state that a client, its copies and its leases share.
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/process.h"
 #include "base/random.h"
+#include "base/sync.h"
 #include "client/connection.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
@@ -109,15 +108,15 @@ class ClientState {
   Serial serial_;
   const std::shared_ptr<Telemetry> telemetry_;
   const std::shared_ptr<SharedConnection> shared_;
-  std::mutex open_mutex_;
-  std::condition_variable open_ended_;
+  Mutex open_mutex_;
+  Condition open_ended_;
   bool opening_ = false;
   std::atomic<bool> opened_ = false;
   Traits traits_;  // constant once opened_ is true
   Waiting waiting_;
   Keeper keeper_;
   std::atomic<bool> abandoned_ = false;
-  mutable std::mutex tables_mutex_;
+  mutable Mutex tables_mutex_;
   std::map<std::string, std::shared_ptr<ClientState>, std::less<>> tables_;
 };
 

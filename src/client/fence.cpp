@@ -2,11 +2,10 @@
 #include "holdfast/fence.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "base/fence_file.h"
+#include "base/sync.h"
 
 namespace holdfast {
 
@@ -34,8 +33,8 @@ struct FenceGuard::Mark {
   }
 
  private:
-  std::mutex mutex;
-  std::condition_variable left;
+  Mutex mutex;
+  Condition left;
   bool occupied = false;
 };
 

@@ -5,21 +5,20 @@
 //   renewal_thread.cpp  the renewal thread: everything that talks to the store
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/random.h"
+#include "base/sync.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "client/callbacks.h"
 #include "client/lease_state.h"
@@ -112,7 +111,7 @@ class Keeper {
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Callbacks> callbacks_;
-  std::mutex ready_mutex_;  // guards the start of the threads
+  Mutex ready_mutex_;  // guards the start of the threads
   std::atomic<bool> ready_ = false;
   Worker renewal_thread_, deadline_thread_;
 };
@@ -157,14 +156,14 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   const std::shared_ptr<Callbacks> callbacks;
   Wakeup renewal_wakeup, deadline_wakeup;
 
-  std::mutex mutex;  // guards what follows
+  Mutex mutex;  // guards what follows
   core::Keeping keeping;
   std::map<core::Keeping::Id, std::shared_ptr<LeaseState>> leases;  // those in `keeping`
   std::multimap<std::string_view, LeaseState*> named;               // of these: LeaseState::named, by key
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // the lease whose `finished` is running
-  std::condition_variable answered;         // `finished` has returned
-  std::condition_variable loss_finished;
+  Condition answered;                       // `finished` has returned
+  Condition loss_finished;
   Instant renewal_sleeps_until = Instant::max(), deadline_sleeps_until = Instant::max();
   PendingReleases pending_releases;
   std::deque<std::shared_ptr<LeaseState>> store_losses;  // lost by a reply; the deadline thread takes them

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/sync.h"
 #include "core/batching.h"
 #include "core/keeping.h"
 #include "holdfast/lease.h"
@@ -61,7 +61,7 @@ struct LeaseState {
   std::atomic<Phase> phase = Phase::held;
   std::atomic<Millis::rep> ttl_ms = 0;  // of the next renewal
 
-  mutable std::mutex mutex;  // guards what follows
+  mutable Mutex mutex;  // guards what follows
   std::stop_source lost_source;
   std::vector<std::stop_source> earlier_sources;  // of objects that this one was assigned to
   bool stop_given = false;                        // somebody has a token of lost_source

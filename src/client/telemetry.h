@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // telemetry.h - the only way to the user's log and observer.
 #pragma once
-#include <condition_variable>
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/sync.h"
 #include "base/worker.h"
 #include "client/lease_state.h"
 #include "holdfast/observer.h"
@@ -102,13 +101,13 @@ class Telemetry {
   const std::shared_ptr<Observer> observer_;
   const std::string store_;
 
-  std::mutex calls_mutex_;
+  Mutex calls_mutex_;
   std::vector<StoreCall> calls_;  // guarded by it
 
-  std::mutex background_mutex_;  // guards what follows
+  Mutex background_mutex_;  // guards what follows
   bool closed_ = false;
   int inside_ = 0;  // threads that are in in_background()
-  std::condition_variable left_;
+  Condition left_;
   static thread_local const Telemetry* here_;  // this thread is in in_background() of it
 };
 

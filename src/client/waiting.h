@@ -4,12 +4,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/fd.h"
+#include "base/sync.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "core/acquiring.h"
 #include "holdfast/spi/store.h"
@@ -86,7 +86,7 @@ class Waiting {
 
  private:
   struct State {
-    std::mutex mutex;
+    Mutex mutex;
     std::map<std::string, Door, std::less<>> doors;
     Wakeup wakeup;
     bool closed = false;
@@ -97,7 +97,7 @@ class Waiting {
 
   const std::shared_ptr<State> state_;
   const MakeListener make_listener_;
-  std::mutex listening_mutex_;  // guards what follows
+  Mutex listening_mutex_;  // guards what follows
   bool connecting_ = false, listening_ = false;
   bool passed_by_ = false;  // other threads came while one connected
   Worker listener_;

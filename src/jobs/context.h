@@ -3,12 +3,12 @@
 #pragma once
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "base/sync.h"
 #include "holdfast/job.h"
 #include "holdfast/lease.h"
 
@@ -26,7 +26,7 @@ struct JobContext::State {
   std::string blocker = {};  // the owner of the lock, if another owner holds it
   std::stop_source source = {};
   std::atomic<bool> draining = false;  // the worker is shutting down
-  std::mutex refreshing = {};          // the job itself and Jobs::refresh_lock() may both refresh the lock
+  Mutex refreshing = {};               // the job itself and Jobs::refresh_lock() may both refresh the lock
 
   bool locked() const noexcept { return !lock.key().empty(); }
   bool held() const noexcept { return (!claimed || claim.held()) && (!locked() || lock.held()); }

@@ -3,9 +3,9 @@
 // a time.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/sync.h"
 #include "client/telemetry.h"
 #include "holdfast/spi/job_engine.h"
 
@@ -48,7 +48,7 @@ class EnginePool {
 
   const std::shared_ptr<Store> store_;
   const std::shared_ptr<Telemetry> telemetry_;  // the client's
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<JobEngine>> idle_;
 };
 

@@ -4,11 +4,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/sync.h"
 #include "base/worker.h"
 #include "client/client_access.h"
 #include "holdfast/jobs.h"
@@ -84,7 +84,7 @@ struct JobsState : std::enable_shared_from_this<JobsState> {
   const std::shared_ptr<jobs::EnginePool> pool;
   const std::shared_ptr<jobs::Claims> claims;
 
-  mutable std::mutex mutex;  // guards what follows
+  mutable Mutex mutex;  // guards what follows
   std::map<std::string, std::shared_ptr<const jobs::Definition>, std::less<>> definitions;
   std::shared_ptr<const jobs::Definition> others;
   std::multimap<std::string, Context> running;

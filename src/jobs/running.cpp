@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/fd.h"
 #include "base/text.h"
+#include "base/wakeup.h"
 #include "core/job_rule.h"
 #include "core/timing.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/fd.h"
 #include "base/text.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "holdfast/jobs.h"
 #include "jobs/jobs_state.h"

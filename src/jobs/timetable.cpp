@@ -11,9 +11,9 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/sync.h"
 #include "base/text.h"
 #include "holdfast/clock.h"
 
@@ -117,7 +117,7 @@ class Zones {
       all().gone_ = true;
       // A reader needs less than that.  In a child after fork() a reader may never end.
       const Instant enough = clamped_add(BootClock::now(), 1s);
-      while (all().readers_ > 0 && BootClock::now() < enough) std::this_thread::yield();
+      while (all().readers_ > 0 && BootClock::now() < enough) let_others_run();
     }
   };
   static Zones& all() {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker_state.h - what the threads of a JobWorker share.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
 #include "base/random.h"
+#include "base/sync.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "core/timing.h"
 #include "holdfast/job_worker.h"
@@ -48,8 +47,8 @@ struct JobWorker::State : std::enable_shared_from_this<State> {
   JobsState& shared;
   const WorkerOptions options;
 
-  std::mutex mutex;  // guards what follows
-  std::condition_variable_any changed;
+  Mutex mutex;  // guards what follows
+  StoppableCondition changed;
   bool draining = false, over = false;
   std::uint64_t attempts = 0;   // to claim a job
   std::uint64_t successes = 0;  // attempts that got a job

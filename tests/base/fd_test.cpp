@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/wakeup.h"
+
 namespace holdfast {
 namespace {
 

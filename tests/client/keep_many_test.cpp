@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {

@@ -7,7 +7,7 @@
 namespace holdfast::sim {
 namespace {
 
-constexpr std::uint64_t most_seeds = 5000;
+constexpr std::uint64_t most_seeds = 10000;
 
 class Mutants : public testing::TestWithParam<Mutant> {};
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated world is made of: time, pauses, clocks, threads.
+// What the simulated world is made of: time, pauses, clocks.
 #include "sim/timeline.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "sim/doze.h"
 
 namespace holdfast::sim {
 namespace {
@@ -44,14 +42,6 @@ TEST(TimelineOwner, does_nothing_while_paused_and_catches_up_in_order) {
   EXPECT_EQ(timeline.went_on(process), 10s);
 }
 
-TEST(TimelineOwner, does_nothing_any_more_when_dead) {
-  Timeline timeline;
-  const auto process = timeline.add_owner();
-  timeline.at(1s, process, [] { FAIL() << "it is dead"; });
-  timeline.kill(process);
-  run_to(timeline, 2s);
-}
-
 TEST(DriftingClocks, show_an_instant_first_when_they_say_so) {
   for (const int ppm : {-4990, -1, 0, 1, 4990}) {
     const DriftingClock clock(77h, ppm);
@@ -61,35 +51,6 @@ TEST(DriftingClocks, show_an_instant_first_when_they_say_so) {
       EXPECT_LT(clock.at(when - 1ns), Instant(shown));
     }
   }
-}
-
-Task<> sleep(Doze& doze, Instant until, int& woken) {
-  co_await doze.until(until);
-  ++woken;
-}
-
-TEST(Dozing, ends_at_its_time_or_when_rung_and_a_ring_is_not_lost) {
-  Timeline timeline;
-  const DriftingClock clock(0s, 0);
-  Doze doze(timeline, Timeline::world, clock);
-  int woken = 0;
-  auto by_time = sleep(doze, Instant(1s), woken);
-  by_time.start();
-  run_to(timeline, 1s);
-  EXPECT_EQ(woken, 1);
-
-  auto by_ring = sleep(doze, Instant::max(), woken);
-  by_ring.start();
-  run_to(timeline, 5s);
-  EXPECT_EQ(woken, 1);
-  doze.ring();
-  run_to(timeline, 5s);
-  EXPECT_EQ(woken, 2);
-
-  doze.ring();  // before it sleeps
-  auto not_at_all = sleep(doze, Instant::max(), woken);
-  not_at_all.start();
-  EXPECT_EQ(woken, 3);
 }
 
 }  // namespace

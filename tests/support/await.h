@@ -2,6 +2,7 @@
 // await.h - tests wait for a condition, never for a length of time and hope.
 #pragma once
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "holdfast/clock.h"
 
 namespace holdfast::test {

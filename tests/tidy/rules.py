@@ -156,6 +156,15 @@ def clocks(tree):
 
 
 @rule
+def simulated(tree):
+    """What the simulator compiles waits only in ways that it has too: base/sync.h, base/wakeup.h, base/worker.h."""
+    pattern = r"\bstd::(mutex|shared_mutex|condition_variable(_any)?|j?thread|this_thread|async|latch|barrier|call_once)\b"
+    for path in tree.cpp("src/core/", "src/client/", "src/jobs/", "src/rows/", "src/stores/memory/", "src/stores/decorators/"):
+        for _, line, match in tree.find(pattern, path, tree.code(path)):
+            yield path, line, f"{match[0]} cannot be simulated: use what base/sync.h, base/wakeup.h or base/worker.h has"
+
+
+@rule
 def sleeps(tree):
     """Code waits for something; it does not sleep and hope."""
     pattern = (r"\b(sleep_for|this_thread\s*::\s*sleep_until|usleep|(clock_)?nanosleep)\b|(?<![\w>])::sleep\s*\("

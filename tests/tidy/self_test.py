@@ -96,8 +96,11 @@ PLANTS = [
     *(("clocks", file, LICENCE + f"auto now = {clock};\n", 2)
       for file in ("src/core/core.h", "src/client/client.cpp", "include/holdfast/all.h", "tests/support.h")
       for clock in ("std::chrono::steady_clock::now()", "system_clock::now()", "high_resolution_clock()", "CLOCK_MONOTONIC")),
+    *(("simulated", file, LICENCE + f"{wait} w;\n", 2)
+      for file in ("src/client/client.cpp", "src/core/core.cpp")
+      for wait in ("std::mutex", "std::condition_variable_any", "std::jthread")),
     *(("sleeps", file, LICENCE + f"void f() {{ {call}; }}\n", 2)
-      for file in ("src/client/client.cpp", "tests/core/core_test.cpp", "examples/first.cpp", "sim/world.h")
+      for file in ("src/stores/a/a.cpp", "tests/core/core_test.cpp", "examples/first.cpp", "sim/world.h")
       for call in ("std::this_thread::sleep_for(1s)", "std::this_thread::sleep_until(t)", "usleep(5)", "::sleep(n)", "sleep(1)",
                    "nanosleep(&t, 0)")),
     ("links", "docs/one.md", "text\n[gone](two.md)\n", 2),

@@ -2,9 +2,9 @@
 // doctor.cpp - `holdfast doctor`: what can break a lease in this store, and what to change.
 #include <algorithm>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/wakeup.h"
 #include "cli/commands.h"
 #include "cli/doctor/report.h"
 #include "cli/json.h"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "cli/epoll_set.h"
 #include "cli/run/guard.h"
 #include "cli/run/process_group.h"

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/wakeup.h"
 #include "cli/run/process_group.h"
 
 namespace holdfast::cli {

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <utility>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "cli/commands.h"
 #include "cli/epoll_set.h"

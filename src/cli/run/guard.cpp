@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "cli/epoll_set.h"
 #include "cli/run/process_group.h"
 #include "cli/run/schedule.h"

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
+#include "base/wakeup.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run/exec.h"

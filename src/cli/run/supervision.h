@@ -25,7 +25,7 @@
 #include <optional>
 #include <string>
 
-#include "base/fd.h"
+#include "base/wakeup.h"
 #include "cli/epoll_set.h"
 #include "cli/run/guard.h"
 #include "cli/run/process_group.h"

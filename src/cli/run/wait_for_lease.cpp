@@ -10,9 +10,9 @@
 #include <stop_token>
 #include <string_view>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/wakeup.h"
 #include "cli/connect_retry.h"
 #include "cli/notices.h"
 #include "cli/output.h"

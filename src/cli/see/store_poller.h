@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/wakeup.h"
 #include "cli/epoll_set.h"
 #include "cli/open_store.h"
 #include "cli/see/changes.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "base/fd.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "cli/see/store_poller.h"
 #include "cli/top/model.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace holdfast {
@@ -52,11 +51,11 @@ Status Batched::apply(std::span<const Request> requests, std::span<Reply> replie
 }
 
 void Batched::enqueue(Ticket& mine) {
-  if (!queue_.empty()) mine.wake = std::make_shared<std::condition_variable>();  // first: it may throw
+  if (!queue_.empty()) mine.wake = std::make_shared<Condition>();  // first: it may throw
   queue_.push_back(&mine);
 }
 
-Batched::Turn Batched::take_turn(std::unique_lock<std::mutex>& lock, Ticket& mine) {
+Batched::Turn Batched::take_turn(std::unique_lock<Mutex>& lock, Ticket& mine) {
   const auto ready = [&] { return mine.done || queue_.front() == &mine; };
   if (ready()) return Turn::lead;
   // The boot clock through a condition variable: after a suspend this may be late by one `until`, which
@@ -73,18 +72,18 @@ Batched::Turn Batched::take_turn(std::unique_lock<std::mutex>& lock, Ticket& min
 
 // Whoever has just been answered runs again soon, but not before this thread lets it: a thread that has a
 // core would otherwise travel alone, again and again, until its time slice is over.
-void Batched::gather(std::unique_lock<std::mutex>& lock) {
+void Batched::gather(std::unique_lock<Mutex>& lock) {
   if (queue_.size() >= last_group_) return;
   const Instant enough = BootClock::now() + patience;
   for (int i = 0; i < most_yields && queue_.size() < last_group_ && BootClock::now() < enough; ++i) {
     lock.unlock();
-    std::this_thread::yield();
+    let_others_run();
     lock.lock();
   }
 }
 
 // REQUIRES: this thread's ticket is at the front.
-Status Batched::lead(std::unique_lock<std::mutex>& lock) {
+Status Batched::lead(std::unique_lock<Mutex>& lock) {
   gather(lock);
   Ticket* const self = queue_.front();
   std::size_t group = 0, count = 0;
@@ -143,7 +142,7 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
 }
 
 // Wakes after unlocking: whoever is woken needs the mutex at once.
-void Batched::leave_front(std::unique_lock<std::mutex>& lock) {
+void Batched::leave_front(std::unique_lock<Mutex>& lock) {
   queue_.pop_front();
   const Waker next = queue_.empty() ? nullptr : queue_.front()->wake;
   lock.unlock();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // batched.h - many threads, one round trip.
 #pragma once
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "base/sync.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast {
@@ -35,7 +34,7 @@ class Batched final : public StoreConnection {
 
  private:
   // Shared, because it is rung when the mutex is free and its ticket may be gone.
-  using Waker = std::shared_ptr<std::condition_variable>;
+  using Waker = std::shared_ptr<Condition>;
   struct Ticket {
     std::span<const Request> requests;
     std::span<Reply> replies;
@@ -49,16 +48,16 @@ class Batched final : public StoreConnection {
 
   void enqueue(Ticket& mine);
   enum class Turn { lead, answered, late };
-  Turn take_turn(std::unique_lock<std::mutex>& lock, Ticket& mine);
-  void gather(std::unique_lock<std::mutex>& lock);
-  Status lead(std::unique_lock<std::mutex>& lock);
-  void leave_front(std::unique_lock<std::mutex>& lock);
+  Turn take_turn(std::unique_lock<Mutex>& lock, Ticket& mine);
+  void gather(std::unique_lock<Mutex>& lock);
+  Status lead(std::unique_lock<Mutex>& lock);
+  void leave_front(std::unique_lock<Mutex>& lock);
   template <class Call>
   auto alone(Instant until, Call call) -> decltype(call());
 
   StoreConnection& connection_;
   const std::size_t limit_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::deque<Ticket*> queue_;   // guarded by mutex_
   std::size_t last_group_ = 1;  // the same: how many travelled together
 };

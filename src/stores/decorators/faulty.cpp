@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/fd.h"
+#include "base/wakeup.h"
 
 namespace holdfast {
 namespace {

@@ -3,10 +3,10 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/sync.h"
 #include "core/rule.h"
 #include "holdfast/memory.h"
 #include "rows/row_engine.h"
@@ -34,13 +34,13 @@ class Database {
   Ticks& ticks() { return ticks_; }
   JobId next_job() { return JobId{++last_job_}; }
 
-  std::mutex& mutex() { return mutex_; }
+  Mutex& mutex() { return mutex_; }
 
  private:
   void ring(const std::string& client, std::string_view key);
 
   const Clocks clocks_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, core::Record, std::less<>> records_;
   Token purged_{};  // no key that was taken away had a larger one
   std::vector<LogRow> log_;

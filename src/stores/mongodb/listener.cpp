@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/fd.h"
+#include "base/wakeup.h"
 #include "base/worker.h"
 #include "stores/mongodb/store_connection.h"
 

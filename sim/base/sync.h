@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// sync.h - src/base/sync.h for simulated threads.
+#pragma once
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "holdfast/clock.h"
+
+namespace holdfast {
+
+namespace sim {
+class Thread;
+}
+
+// Only one simulated thread runs at a time, so a lock is busy only while its owner waits for something else.
+class Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock();
+  bool try_lock();
+  void unlock();
+
+ private:
+  bool locked_ = false;
+  std::deque<std::shared_ptr<sim::Thread>> waiting_;
+};
+
+class Condition {
+ public:
+  Condition() = default;
+  Condition(const Condition&) = delete;
+  Condition& operator=(const Condition&) = delete;
+
+  void notify_one();
+  void notify_all();
+
+  template <class Ready>
+  void wait(std::unique_lock<Mutex>& lock, Ready ready) {
+    while (!ready()) wait(lock, Instant::max());
+  }
+  template <class Ready>
+  bool wait_until(std::unique_lock<Mutex>& lock, Instant until, Ready ready) {
+    while (!ready()) {
+      if (BootClock::now() >= until) return false;
+      wait(lock, until);
+    }
+    return true;
+  }
+  template <class Ready>
+  bool wait_for(std::unique_lock<Mutex>& lock, Millis length, Ready ready) {
+    return wait_until(lock, clamped_add(BootClock::now(), length), std::move(ready));
+  }
+
+ private:
+  void wait(std::unique_lock<Mutex>& lock, Instant until);
+
+  std::deque<std::shared_ptr<sim::Thread>> waiting_;
+};
+
+void let_others_run() noexcept;
+
+}  // namespace holdfast

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// sync.h - how threads of the library wait for each other.  The simulator compiles the library with a header
+// of this name of its own, and so with worker.h and fd.h: then threads, clocks and sleeps are simulated.
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace holdfast {
+
+using Mutex = std::mutex;
+using Condition = std::condition_variable;
+using StoppableCondition = std::condition_variable_any;  // a std::stop_token ends a wait
+
+inline void let_others_run() noexcept { std::this_thread::yield(); }
+
+}  // namespace holdfast
