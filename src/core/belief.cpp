@@ -69,7 +69,12 @@ void Belief::failed(Instant now, double jitter) {
   if (renew_at_ == Instant::max()) return;  // stop_renewing() was called while this renewal was in flight
   const Millis first = std::clamp(plan_.ttl / 40, Millis(1), Millis(50));
   const Millis longest = std::max(plan_.ttl / 10, Millis(1));
-  renew_at_ = now + scaled(backoff(first, longest, failures_++), 0.5 + 0.5 * jitter);
+  const Millis pause = scaled(backoff(first, longest, failures_++), 0.5 + 0.5 * jitter);
+  // The pauses get shorter again towards the deadline, so that a store that answers in the last moment is
+  // asked. A renewal after the deadline is not wanted, and must not keep other leases waiting.
+  renew_at_ =
+      std::min(clamped_add(now, pause), std::max(clamped_add(now, first), now + (deadline_ - now) / 2));
+  if (renew_at_ >= deadline_) renew_at_ = Instant::max();
 }
 
 void Belief::stop_renewing() noexcept {

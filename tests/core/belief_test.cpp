@@ -215,9 +215,24 @@ TEST(Belief, many_attempts_fit_before_the_deadline_and_they_are_not_a_storm) {
         ASSERT_LT(attempts, 100) << ms(ttl);
         const Instant now = belief.renew_at();
         belief.failed(now, jitter);
+        if (belief.renew_at() == Instant::max()) break;  // it would come after the deadline
         ASSERT_LE(ms(belief.renew_at() - now), ms(std::max(ttl / 10, 1ms)));
       }
       EXPECT_GE(attempts, 5) << ms(ttl);
+    }
+  }
+}
+
+TEST(Belief, the_last_attempt_is_shortly_before_the_deadline_and_none_is_planned_after_it) {
+  for (const Millis ttl : {Millis(100ms), Millis(30s), Millis(1h)}) {
+    for (const double jitter : {0.0, 0.5, 0.999}) {
+      Belief belief = believing({.ttl = ttl});
+      Instant last = belief.renew_at();
+      for (; belief.renew_at() != Instant::max(); belief.failed(last, jitter)) {
+        last = belief.renew_at();
+        ASSERT_LT(last, belief.deadline());
+      }
+      EXPECT_LE(ms(belief.deadline() - last), 100) << ms(ttl);
     }
   }
 }

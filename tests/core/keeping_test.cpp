@@ -266,6 +266,27 @@ TEST(Keeping, a_store_that_does_not_answer_one_is_not_asked_by_the_next_at_once)
   EXPECT_LT(keeping.next_renewal(), at(11s));
 }
 
+// A claim of ten minutes fails to its end, with pauses of up to a minute; a lease of 30 s is renewed beside
+// it.
+TEST(Keeping, one_that_fails_until_its_deadline_costs_no_other_lease) {
+  for (double share = 0; share < 1; share += 0.02) {
+    Keeping keeping = keeping_of({lease(start, {.ttl = 10min}), lease(at(450s))});
+    const Instant end = keeping.find(1)->deadline();
+    for (Instant now = keeping.next_renewal(); now < end + 1min;
+         now = std::max(now + 1ms, std::min(keeping.next_renewal(), keeping.next_event()))) {
+      for (const auto& [id, lost] : keeping.take_events(now))
+        EXPECT_EQ(id, 1u) << share << ": the other lease is " << (lost ? "lost" : "in jeopardy");
+      for (const auto id : keeping.due(now, all)) {
+        if (id == 1)
+          keeping.failed(1, now, share);
+        else
+          keeping.renewed(2, now, 30s, now);
+      }
+    }
+    EXPECT_EQ(keeping.size(), 1u);
+  }
+}
+
 TEST(Keeping, neither_a_call_nor_a_rest_keeps_a_short_lived_one_waiting) {
   Keeping keeping;
   for (Keeping::Id id = 0; id < 100; ++id) keeping.add(id, lease());
