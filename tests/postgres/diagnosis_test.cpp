@@ -151,8 +151,12 @@ TEST_F(Diagnosed, dead_rows_and_full_pages_are_notes) {
   const std::string url = least();
   psql()->run("ALTER TABLE locks SET (autovacuum_enabled = off, fillfactor = 100)");
   psql()->run("INSERT INTO locks (key) SELECT 'k' || i FROM generate_series(1, 12000) AS i");
+  // A snapshot from before keeps the dead rows: otherwise each read of the table removes some of them, and
+  // the statistics notice it.
+  const auto reader = psql();
+  reader->run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  reader->value("SELECT count(*) FROM locks");
   psql()->run("DELETE FROM locks");
-  // Await the count first: each read of the table removes dead rows, and the statistics notice it.
   ASSERT_TRUE(await([&] {
     return psql()->value(
                "SELECT n_dead_tup >= 12000 FROM pg_stat_user_tables WHERE relname = 'locks' AND schemaname = "
