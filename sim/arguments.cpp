@@ -41,9 +41,13 @@ std::string parse(int argc, const char* const* argv, Arguments& arguments) {
       arguments.trace = true;
       continue;
     }
-    if (word == "--seeds" || word == "--from" || word == "--mutant") {
+    if (word == "--seeds" || word == "--from" || word == "--mutant" || word == "--less") {
       if (++i == argc) return std::string(word) + " needs a value";
       const std::string_view value = argv[i];
+      if (word == "--less") {
+        if (std::string wrong = parse(value, arguments.less); !wrong.empty()) return wrong;
+        continue;
+      }
       if (word == "--mutant") {
         const auto mutant = mutant_named(value);
         if (!mutant) return in_quotes(value) + " is not a mutant; write one of " + mutants();
@@ -60,8 +64,9 @@ std::string parse(int argc, const char* const* argv, Arguments& arguments) {
     const auto seed = number_in(word);
     if (!seed || one)
       return in_quotes(word) +
-             ": unknown argument; write SEED [--trace] or --seeds N [--from SEED], and --mutant NAME if you "
-             "like";
+             ": unknown argument; write SEED [--trace] or --seeds N [--from SEED], and --mutant NAME and "
+             "--less "
+             "WORDS if you like";
     arguments.from = *seed;
     arguments.seeds = 0;
     one = true;

@@ -5,11 +5,13 @@
 //   holdfast_sim SEED [--trace]           that seed; with --trace all its events
 //   holdfast_sim --seeds N [--from SEED]  N seeds from there on
 //   ... [--mutant NAME]                   with a deliberate mistake built in
+//   ... [--less WORDS]                    without these faults, with fewer processes, threads or keys
 #pragma once
 #include <cstdint>
 #include <string>
 
 #include "sim/names.h"
+#include "sim/shrink.h"
 
 namespace holdfast::sim {
 
@@ -18,6 +20,7 @@ struct Arguments {
   std::uint64_t seeds = 1000;  // zero: `from` alone, in detail
   Mutant mutant = Mutant::none;
   bool trace = false;
+  Less less = {};
 };
 
 // Empty, or what is wrong, as a sentence.

@@ -14,6 +14,10 @@ std::string text_of(int key, AttemptId attempt_id) {
   return "k" + std::to_string(key) + ", attempt " + std::to_string(attempt_id);
 }
 
+Micros end_of(Micros now, const Reply& reply) {
+  return reply.remaining == never ? Micros::max() : now + reply.remaining;
+}
+
 }  // namespace
 
 AttemptId Ledger::new_attempt(Timeline::Owner process, Kind kind) {
@@ -74,7 +78,7 @@ void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const
   } else {
     granted_anew(m, row, process, reply, now);
   }
-  row.until = now + reply.remaining;
+  row.until = end_of(now, reply);
 }
 
 void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, const Reply& reply,
@@ -129,7 +133,7 @@ void Ledger::must_be_given_back(AttemptId attempt_id) {
 }
 
 void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now) {
-  const bool free = row.owner == nobody || row.until + grain <= now;
+  const bool free = row.owner == nobody || row.until <= now - grain;
   if (free && (row.queue.empty() || row.queue.front().process == process)) {
     context_.violated("a free key is granted", text_of(m.key, m.attempt_id) + " was told that it is busy");
   }
@@ -159,7 +163,7 @@ void Ledger::renewed(const Message& m, Row& row, const Reply& reply, Micros now)
         "only the holder renews and releases",
         "a renewal of " + text_of(m.key, m.attempt_id) + " by \"" + m.owner + "\" renewed another's grant");
   }
-  row.until = now + reply.remaining;
+  row.until = end_of(now, reply);
 }
 
 void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now) {

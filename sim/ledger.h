@@ -42,6 +42,7 @@ class Ledger {
   bool was_broken(AttemptId attempt_id) const { return attempts_[index(attempt_id)].broken; }
   bool gave_up(AttemptId attempt_id) const { return attempts_[index(attempt_id)].gave_up; }
   bool named(AttemptId attempt_id) const { return attempts_[index(attempt_id)].kind.named; }
+  bool is_over(AttemptId attempt_id) const { return attempts_[index(attempt_id)].over; }
   True over_since(AttemptId attempt_id) const { return attempts_[index(attempt_id)].over_since; }
   Timeline::Owner process_of(AttemptId attempt_id) const { return attempts_[index(attempt_id)].process; }
   // The grant went to a message that the network had doubled: nobody can know of it.

@@ -37,25 +37,35 @@ void print(const Totals& totals) {
   print("situations:", totals.seen);
 }
 
-void print_failure(std::uint64_t seed, const Outcome& outcome) {
+void print_failure(std::uint64_t seed, const Arguments& arguments, const Outcome& outcome) {
   std::printf("seed %llu broke a promise: %s\n  %s\nthe last events:\n",
               static_cast<unsigned long long>(seed), outcome.violation->property,
               outcome.violation->detail.c_str());
   for (const Event& event : outcome.last) std::printf("%s\n", to_string(event).c_str());
-  std::printf("to see all events, run: holdfast_sim %llu --trace\n", static_cast<unsigned long long>(seed));
+  const std::string mutant =
+      arguments.mutant == Mutant::none ? "" : std::string(" --mutant ") + to_string(arguments.mutant);
+  std::printf("to see all events, run: holdfast_sim %llu --trace%s\n", static_cast<unsigned long long>(seed),
+              mutant.c_str());
+  if (!to_string(arguments.less).empty()) return;
+  std::fflush(stdout);
+  const Less less = shrink(seed, arguments.mutant, outcome.violation->property);
+  if (const std::string words = to_string(less); !words.empty())
+    std::printf("the same with less: holdfast_sim %llu --trace%s --less %s\n",
+                static_cast<unsigned long long>(seed), mutant.c_str(), words.c_str());
 }
 
 int run_one(const Arguments& arguments) {
   std::printf("seed %llu: %s", static_cast<unsigned long long>(arguments.from),
-              to_string(plan_for(arguments.from)).c_str());
-  const Outcome outcome = run(arguments.from, {.mutant = arguments.mutant, .print_events = arguments.trace});
+              to_string(arguments.less.of(plan_for(arguments.from))).c_str());
+  const Outcome outcome = run(
+      arguments.from, {.mutant = arguments.mutant, .print_events = arguments.trace, .less = arguments.less});
   Totals totals;
   totals.add(outcome);
   print(totals);
   std::printf("%llu events, hash %016llx\n", static_cast<unsigned long long>(outcome.events),
               static_cast<unsigned long long>(outcome.hash));
   if (!outcome.violation) return 0;
-  print_failure(arguments.from, outcome);
+  print_failure(arguments.from, arguments, outcome);
   return 1;
 }
 
@@ -67,11 +77,11 @@ int run_many(const Arguments& arguments) {
   Totals totals;
   for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
     const std::uint64_t seed = arguments.from + i;
-    const Outcome outcome = run(seed, {.mutant = arguments.mutant});
+    const Outcome outcome = run(seed, {.mutant = arguments.mutant, .less = arguments.less});
     totals.add(outcome);
     if (!outcome.violation) continue;
     std::printf("seed number %llu failed\n", static_cast<unsigned long long>(totals.seeds));
-    print_failure(seed, outcome);
+    print_failure(seed, arguments, outcome);
     return 1;
   }
   const double seconds = std::chrono::duration<double>(BootClock::now() - start).count();

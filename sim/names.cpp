@@ -75,6 +75,9 @@ const char* to_string(Sometimes value) {
     case Sometimes::token_rose_although_the_clock_fell: return "token rose although the clock went back";
     case Sometimes::token_rose_across_a_purge: return "token rose across a purge";
     case Sometimes::spared_by_a_purge: return "spared by a purge";
+    case Sometimes::left_to_itself: return "detached lease left to itself";
+    case Sometimes::held_without_end: return "held without end";
+    case Sometimes::broken_because_abandoned: return "broken because abandoned without end";
     case Sometimes::died_holding: return "died holding";
     case Sometimes::died_waiting: return "died waiting";
     case Sometimes::end_: return "end";

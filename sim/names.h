@@ -76,6 +76,9 @@ enum class Sometimes : std::uint8_t {
   token_rose_although_the_clock_fell,
   token_rose_across_a_purge,
   spared_by_a_purge,  // its token was ahead of the clock
+  left_to_itself,     // a detached lease was not released
+  held_without_end,
+  broken_because_abandoned,  // a lease without end whose process had died
   died_holding,
   died_waiting,
   end_,
@@ -118,6 +121,7 @@ enum class Sometimes : std::uint8_t {
   /* waiting */                              \
   X(gate_ignored)                            \
   X(next_thread_sleeps_on)                   \
+  X(waits_for_itself)                        \
   X(nothing_but_the_listener)                \
   X(neither_listener_nor_poll)               \
   X(places_not_asked_for)                    \

@@ -91,7 +91,9 @@ plant("client/attempt.cpp", "waiter_->sleep(give_up_);\n  }\n",
       "waiter_->sleep(give_up_);\n  }\n  SAW(handed_over_at_the_gate);\n")
 plant("client/attempt.cpp", "if (BootClock::now() < to_sleep->until) acquiring_.ready();",
       "if (BootClock::now() < to_sleep->until) { SAW(woken_by_a_notification); acquiring_.ready(); }")
-before("SAW(turned_away_by_the_own_queue);", "client/attempt.cpp", "const bool mine = terms_.owner && ask_as_owner(step.until);")
+plant("client/attempt.cpp", "const bool mine = (terms_.owner || unclear_) && ask_as_owner(step.until);",
+      "SAW(turned_away_by_the_own_queue);\n"
+      "    const bool mine = (terms_.owner || (unclear_ && !PLANTED(waits_for_itself))) && ask_as_owner(step.until);")
 plant("client/attempt.cpp", "client_.waiting_.listen(step.until);  //",
       "if (!PLANTED(neither_listener_nor_poll)) client_.waiting_.listen(step.until);  //")
 plant("client/attempt.cpp", "if (!reply) {\n    log_failure(reply.error());",

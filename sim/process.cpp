@@ -173,7 +173,7 @@ void Process::work() {
     Holdings::Holding holding(world_.holdings, *lease,
                               {attempt_id, wants.key, home_, wants.ttl, wants.kept()});
     hold(*lease, holding, wants.ttl);
-    release(*std::move(lease), holding);
+    release(*std::move(lease), holding, wants.detached);
   }
 }
 
@@ -248,7 +248,8 @@ void Process::note_failure(AttemptId attempt_id, const Wants& wants, const Error
 void Process::hold(Lease& lease, Holdings::Holding& holding, Millis ttl) {
   const bool calm = context().calm();
   const bool to_the_end = context().dice.chance(0.2);
-  const Micros longest = calm ? 200ms : std::min<Micros>(ttl * 3, 9s);
+  const Micros longest = calm ? 200ms : std::min<Micros>(std::min(ttl, Millis(3s)) * 3, 9s);
+  if (ttl == never) context().sometimes(Sometimes::held_without_end);
   const Instant enough = in(to_the_end ? longest : 1ms, longest);
   while (!watch_->dead() && holding.held() && BootClock::now() < enough) {
     sleep(std::min(enough, in(1ms, context().calm() ? 200ms : 2s)));
@@ -266,15 +267,18 @@ void Process::renew_by_hand(Lease& lease, Millis ttl) {
     return;
   }
   const bool as_before = dice.chance(0.5);
-  const Millis asked =
-      as_before ? ttl : std::chrono::floor<Millis>(dice.spread(plan.shortest_ttl, plan.longest_ttl));
+  const Millis asked = as_before && ttl != never
+                           ? ttl
+                           : std::chrono::floor<Millis>(dice.spread(plan.shortest_ttl, plan.longest_ttl));
   if (lease.try_renew(asked)) context().sometimes(Sometimes::renewed_by_hand);
 }
 
-void Process::release(Lease lease, Holdings::Holding& holding) {
+void Process::release(Lease lease, Holdings::Holding& holding, bool detached) {
   const bool let_go = context().dice.chance(0.4);  // the destructor does it
-  if (!watch_->dead()) holding.ends();
-  if (let_go || watch_->dead()) return;
+  if (watch_->dead()) return;
+  holding.ends();
+  if (let_go && detached) context().sometimes(Sometimes::left_to_itself);
+  if (let_go) return;
   const auto found = lease.try_release();
   if (lease.held())
     context().violated("what was released is not held", "attempt of " + std::string(lease.owner()));

@@ -61,7 +61,7 @@ class Process {
   std::optional<Lease> acquire(const Wants& wants, AttemptId attempt_id);
   void hold(Lease& lease, Holdings::Holding& holding, Millis ttl);
   void renew_by_hand(Lease& lease, Millis ttl);
-  void release(Lease lease, Holdings::Holding& holding);
+  void release(Lease lease, Holdings::Holding& holding, bool detached);
   void check_duration(const Wants& wants, AttemptId attempt_id, Instant start);
   void note_failure(AttemptId attempt_id, const Wants& wants, const Error& error);
   void sleep(Instant until);

@@ -176,6 +176,11 @@ bool Server::live(int key) {
   return held && held->remaining > Millis::zero();
 }
 
+bool Server::without_end(int key) {
+  const auto held = row(key);
+  return held && held->remaining == never;
+}
+
 std::vector<Timeline::Owner> Server::waiting(int key) {
   const std::string text = text_of(key);
   const auto page =

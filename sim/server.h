@@ -36,6 +36,7 @@ class Server {
   // Whether the row is live and names that holder and token.
   bool backs(int key, const std::string& owner, Token token);
   bool live(int key);
+  bool without_end(int key);
   // Who has a place in that queue, first first.
   std::vector<Timeline::Owner> waiting(int key);
 

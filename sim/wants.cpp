@@ -23,7 +23,9 @@ AcquireOptions Wants::options(AttemptId attempt_id, std::stop_token stop) const 
                          .keep = keep,
                          .renew_every = renew_every,
                          .max_renewals = max_renewals};
+  if (ttl == never) options.ttl = never;
   if (wait == forever) options.wait = forever;
+  if (detached) options.detached = true;
   if (interval > 0ms) options.interval = interval;
   if (stranger) options.owner = name(attempt_id);
   return options;
@@ -33,6 +35,8 @@ Wants draw_wants(RunContext& context) {
   Dice& dice = context.dice;
   Wants wants{.key = dice.between(0, context.plan.keys - 1), .stranger = dice.chance(0.05)};
   wants.ttl = some(context, context.plan.shortest_ttl, context.plan.longest_ttl);
+  if (dice.chance(0.02)) wants.ttl = Millis(never);
+  wants.detached = dice.chance(0.05);
   wants.fair = dice.chance(0.85);
   const double how = dice.fraction();
   if (how < 0.4)
@@ -43,7 +47,7 @@ Wants draw_wants(RunContext& context) {
   if ((wants.attempts > 0 || wants.wait > 0ms) && dice.chance(0.1))
     wants.interval = some(context, 10ms, 500ms);
   wants.keep = dice.chance(0.75);
-  if (dice.chance(0.1)) wants.renew_every = wants.ttl / dice.between(2, 10);
+  if (dice.chance(0.1) && wants.ttl != never) wants.renew_every = wants.ttl / dice.between(2, 10);
   if (dice.chance(0.1)) wants.max_renewals = dice.between(0, 5);
   return wants;
 }

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class World {
  public:
   World(std::uint64_t seed, RunOptions options)
-      : context_(plan_for(seed), options.mutant, options.print_events),
+      : context_(options.less.of(plan_for(seed)), options.mutant, options.print_events),
         ledger_(context_),
         threads_(
             context_.timeline, [this] { return context_.dice.next(); }, [this] { return server_.wall(); }),
@@ -32,6 +32,7 @@ class World {
   Outcome run() {
     for (int i = 0; i < context_.plan.processes; ++i) start_process();
     later(Micros(0), [this] { weather(); });
+    later(2s, [this] { break_what_is_abandoned(); });
     later(std::chrono::ceil<Micros>(context_.plan.calm_from), [this] { calm_down(); });
     while (!context_.violation && context_.timeline.step(context_.plan.end)) {
     }
@@ -68,6 +69,21 @@ class World {
     if (to == processes_.end()) return;
     network_.carry_ring(process,
                         [mailbox = to->second->mailbox(), key] { mailbox->put(Server::text_of(key)); });
+  }
+
+  // A lease without end whose process has died, or whose caller does not know of it, is for an operator.
+  void break_what_is_abandoned() {
+    if (context_.over) return;
+    for (int key = 0; key < context_.plan.keys; ++key) {
+      const AttemptId owner = ledger_.owner_of(key);
+      if (owner < 0 || !server_.without_end(key)) continue;
+      const bool dead = !processes_.contains(ledger_.process_of(owner));
+      const bool unknown = ledger_.is_over(owner) && context_.now() - ledger_.over_since(owner) > 3s;
+      if (!dead && !unknown) continue;
+      context_.sometimes(Sometimes::broken_because_abandoned);
+      server_.break_lease(key);
+    }
+    later(2s, [this] { break_what_is_abandoned(); });
   }
 
   // What befalls processes and the store, ten times a second.

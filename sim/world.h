@@ -7,6 +7,7 @@
 
 #include "sim/names.h"
 #include "sim/run_context.h"
+#include "sim/shrink.h"
 
 namespace holdfast::sim {
 
@@ -23,6 +24,7 @@ struct Outcome {
 struct RunOptions {
   Mutant mutant = Mutant::none;
   bool print_events = false;
+  Less less = {};
 };
 
 Outcome run(std::uint64_t seed, RunOptions options = {});

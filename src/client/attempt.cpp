@@ -110,7 +110,9 @@ void Attempt::send(const core::Acquiring::Send& step) {
   // A free key with a live waiter is busy for everyone else, also for other threads of the waiter's process.
   // The store cannot distinguish those threads, so this is decided here.
   if (const auto queue = waiter_ ? std::nullopt : client_.waiting_.queue_at(key_)) {
-    const bool mine = terms_.owner && ask_as_owner(step.until);
+    // But it may be ours already: by the name, or because the reply that said so was lost.  Then that thread
+    // waits for us.
+    const bool mine = (terms_.owner || unclear_) && ask_as_owner(step.until);
     return acquiring_.answered(sent_, BootClock::now(), mine ? reply_ : *queue);
   }
   if (waiter_ && step.place > 0ms) waiter_->queueing();
@@ -126,6 +128,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   if (!reply) {
     log_failure(reply.error());
     failure_ = reply.error();
+    unclear_ = unclear_ || reply.error().in_doubt();
     return acquiring_.failed(BootClock::now(), reply.error());
   }
   logged_.clear();

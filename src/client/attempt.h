@@ -50,6 +50,7 @@ class Attempt {
   Instant sent_{};
   Reply reply_{};
   std::optional<Error> failure_;  // of the last send
+  bool unclear_ = false;          // of some send it is not known whether it took effect
   std::string logged_;            // the last failure that was logged
 };
 

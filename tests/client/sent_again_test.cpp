@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests whose reply did not come: which of them are sent again, and what that must not do.
 #include <atomic>
+#include <future>
+#include <optional>
+#include <stop_token>
 #include <string>
 
+#include "client/client_access.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {
@@ -61,6 +65,27 @@ TEST_P(SentAgain, a_release_by_a_destructor_that_fails_is_sent_again) {
   });
   { const Lease lease = client.acquire("k", {.ttl = 1h}); }
   EXPECT_TRUE(await([&] { return is_free("k"); }));
+}
+
+// The other thread waits for us then, and we must not wait for it.
+TEST_P(SentAgain, an_acquire_that_was_granted_unseen_does_not_wait_behind_a_thread_that_queues) {
+  std::optional<Client> client;
+  std::atomic<bool> sending = false;
+  client = chosen_client([&](std::span<const Request> requests) {
+    if (requests[0].verb != Verb::acquire || sending.exchange(true)) return Fault{};
+    await([&] { return ClientAccess::waiters(*client, "k") == 1; });
+    return Fault{Fault::Kind::lose_after};
+  });
+  auto polling = std::async(
+      std::launch::async, [&] { return client->try_acquire("k", {.ttl = 1h, .wait = 30s, .fair = false}); });
+  ASSERT_TRUE(await([&] { return sending.load(); }));
+  std::stop_source enough;
+  auto queueing = std::async(std::launch::async, [&] {
+    return client->try_acquire("k", {.ttl = 1h, .wait = forever, .stop = enough.get_token()});
+  });
+  EXPECT_TRUE(polling.get()) << "it was granted, and the reply was lost";
+  enough.request_stop();
+  (void)queueing.get();
 }
 
 TEST_P(SentAgain, a_waiter_logs_the_cause_of_its_trouble_once) {
