@@ -126,6 +126,7 @@ void Ledger::must_be_given_back(AttemptId attempt_id) {
   context_.timeline.at(granted + coming_back, Timeline::world, [this, attempt_id, granted, process] {
     const bool awake = context_.timeline.running(process) && context_.timeline.went_on(process) < granted;
     if (!awake || attempts_[index(attempt_id)].release_sent >= granted) return;
+    if (attempts_[index(attempt_id)].freed >= granted) return;
     context_.violated("no ghost leases",
                       "attempt " + std::to_string(attempt_id) +
                           " was granted after its caller had given up, and nobody released it");
@@ -142,7 +143,8 @@ void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Mi
   auto& without = attempts_[index(m.attempt_id)].without_place_since;
   if (m.place > Millis::zero() || mine != row.queue.end()) without.reset();
   if (m.place == Millis::zero()) {
-    if (mine != row.queue.end() || !attempts_[index(m.attempt_id)].kind.queues) return;
+    const AttemptState& attempt = attempts_[index(m.attempt_id)];
+    if (mine != row.queue.end() || !attempt.kind.queues || attempt.over || m.copy) return;
     if (!without) without = now;
     if (now - *without > context_.plan.place)
       context_.violated("waiters have a place", text_of(m.key, m.attempt_id) + " waits without one");
@@ -179,6 +181,7 @@ void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const
                                                                  std::to_string(row.owner));
   }
   if (m.token == no_token) context_.sometimes(Sometimes::tidying_gave_back_a_grant);
+  attempts_[index(m.attempt_id)].freed = context_.now();
   row.owner = nobody;
 }
 

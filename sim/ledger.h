@@ -59,6 +59,7 @@ class Ledger {
     bool closed = false;  // a release reached the store after the last acquire was void
     True over_since{};
     True release_sent{};
+    True freed{};  // by a release, which may have been sent before the grant
     std::optional<Micros> without_place_since = {};
   };
   struct Ticket {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // message.h - what crosses the network: requests with what the checks know about them, questions, answers.
 #pragma once
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "holdfast/spi/job_engine.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast::sim {
@@ -12,10 +15,12 @@ namespace holdfast::sim {
 // One acquisition by one thread, granted or not; numbered through the whole seed.
 using AttemptId = int;
 inline constexpr AttemptId no_attempt = -1;
+inline constexpr int another_key = -1;
 
 struct Message {
   Verb verb;
-  int key = 0;
+  int key = 0;            // of the world's keys; another_key: that of a job's lock
+  std::string lock = {};  // that key
   std::string owner;
   Token token{};
   Millis ttl{};
@@ -40,12 +45,14 @@ struct Letter {
   std::vector<Message> messages = {};
   std::optional<Question> question = {};
   std::optional<Purge> purge = {};
+  std::function<std::shared_ptr<void>(JobEngine&)> job = {};
 };
 
 struct Answer {
   std::vector<Reply> replies = {};
   Page page = {};
   Purged purged = {};
+  std::shared_ptr<void> job = {};
   Micros now{};  // the store's clock
 };
 

@@ -78,6 +78,12 @@ const char* to_string(Sometimes value) {
     case Sometimes::left_to_itself: return "detached lease left to itself";
     case Sometimes::held_without_end: return "held without end";
     case Sometimes::broken_because_abandoned: return "broken because abandoned without end";
+    case Sometimes::job_was_done: return "job was done";
+    case Sometimes::job_ran_again: return "job ran again";
+    case Sometimes::job_waited_for_its_lock: return "job waited for its lock";
+    case Sometimes::job_lost_its_claim: return "job lost its claim";
+    case Sometimes::job_was_handed_back: return "job was handed back";
+    case Sometimes::job_died: return "job died of failures or crashes";
     case Sometimes::died_holding: return "died holding";
     case Sometimes::died_waiting: return "died waiting";
     case Sometimes::end_: return "end";

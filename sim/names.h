@@ -79,6 +79,12 @@ enum class Sometimes : std::uint8_t {
   left_to_itself,     // a detached lease was not released
   held_without_end,
   broken_because_abandoned,  // a lease without end whose process had died
+  job_was_done,
+  job_ran_again,  // after the death of its worker, or a failure
+  job_waited_for_its_lock,
+  job_lost_its_claim,
+  job_was_handed_back,
+  job_died,
   died_holding,
   died_waiting,
   end_,
@@ -132,6 +138,10 @@ enum class Sometimes : std::uint8_t {
   /* threads on one connection */            \
   X(replies_of_another_thread)               \
   X(followers_with_less_time_taken)          \
+  /* jobs */                                 \
+  X(claims_counted_from_the_reply)           \
+  X(claims_of_anybody)                       \
+  X(claims_end_early)                        \
   /* the store */                            \
   X(acquires_shorten)                        \
   X(leases_end_early)                        \

@@ -63,16 +63,20 @@ Plan plan_for(std::uint64_t seed) {
     const double share = dice.fraction();
     plan.probability[static_cast<std::size_t>(fault)] = on ? highest(fault) * share : 0;
   }
+  plan.jobs = dice.chance(0.3);
+  // A job is due by the wall clock: after a step it would be due an hour later.
+  if (plan.jobs) plan.probability[static_cast<std::size_t>(Fault::stepped_wall_clock)] = 0;
   return plan;
 }
 
 std::string to_string(const Plan& plan) {
   const auto ms = [](auto d) { return std::to_string(std::chrono::floor<Millis>(d).count()) + "ms"; };
   std::string text = "processes " + std::to_string(plan.processes) + ", threads up to " +
-                     std::to_string(plan.threads) + ", keys " + std::to_string(plan.keys) + ", calm from " +
-                     ms(plan.calm_from) + ", ttl " + ms(plan.shortest_ttl) + " to " + ms(plan.longest_ttl) +
-                     ", place " + ms(plan.place) + ", store " + std::to_string(plan.store_ppm) +
-                     " ppm, clients " + std::to_string(plan.client_ppm) + " ppm\n";
+                     std::to_string(plan.threads) + ", keys " + std::to_string(plan.keys) +
+                     (plan.jobs ? ", jobs" : "") + ", calm from " + ms(plan.calm_from) + ", ttl " +
+                     ms(plan.shortest_ttl) + " to " + ms(plan.longest_ttl) + ", place " + ms(plan.place) +
+                     ", store " + std::to_string(plan.store_ppm) + " ppm, clients " +
+                     std::to_string(plan.client_ppm) + " ppm\n";
   for (const Fault fault : all<Fault>) {
     if (plan.of(fault) == 0) continue;
     char line[80];

@@ -19,6 +19,7 @@ struct Plan {
   int processes = 0;
   int threads = 0;  // in each process, at most
   int keys = 0;
+  bool jobs = false;  // each process has a worker, and some enqueue jobs
   True calm_from{}, closing_from{}, end{};
   Millis place{};          // ClientOptions::place of everybody
   int store_ppm = 0;       // how wrong the store's clock runs

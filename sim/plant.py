@@ -179,6 +179,15 @@ instead("renewed_by_anybody", "core/rule.cpp", "live() && record_.owner == reque
 plant("core/rule.cpp", "const bool left = request_.place > Millis::zero() && leave();",
       "const bool left = request_.place > Millis::zero() && !PLANTED(places_not_left) && leave();")
 
+# -- jobs
+
+plant("jobs/worker.cpp", "  if (!claimed) return cannot_claim(attempt, claimed.error(), owner);",
+      "  const Instant counted = PLANTED(claims_counted_from_the_reply) ? BootClock::now() : sent;\n"
+      "  if (!claimed) return cannot_claim(attempt, claimed.error(), owner);")
+plant("jobs/worker.cpp", "run(*std::move(claimed), sent);", "run(*std::move(claimed), counted);")
+instead("claims_of_anybody", "core/job_rule.cpp", "job.row.owner == claim.owner.text", "true")
+instead("claims_end_early", "core/job_rule.cpp", "moment.now + claim.ttl", "moment.now + claim.ttl / 2")
+
 
 def planted(src, out):
     texts = {}

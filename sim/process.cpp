@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "base/wakeup.h"
 #include "base/worker.h"
@@ -22,6 +23,8 @@ DriftingClock clock_of(RunContext& context) {
   const Micros booted = context.dice.between(Micros(1h), Micros(100h));
   return {booted, most < 0 ? std::max(ppm, most) : std::min(ppm, most)};
 }
+
+Millis some_ttl(RunContext& context) { return std::chrono::floor<Millis>(context.dice.spread(500ms, 6s)); }
 
 // Counts the situations that a user's observer can see.
 class Situations final : public Observer {
@@ -125,6 +128,7 @@ bool Process::ended() const { return Threads::here().alive(home_.process) == 0; 
 void Process::kill() {
   watch_->die();
   world_.holdings.process_died(home_.process);
+  world_.labour.process_died(home_.process);
   Threads::here().start(home_, [this] { killed_.request_stop(); });
 }
 
@@ -143,10 +147,75 @@ void Process::run(int threads) {
     else
       sleep(in(10ms, 300ms));
   }
-  std::vector<Worker> workers;
-  for (int i = 0; client_ && i < threads; ++i) workers.emplace_back([this] { work(); });
-  for (Worker& worker : workers) worker.finish(Millis(forever));
+  if (client_) use_client(threads);
   client_.reset();
+}
+
+void Process::use_client(int threads) {
+  std::optional<Jobs> jobs;
+  std::optional<JobWorker> worker;
+  std::vector<Worker> workers;
+  if (context().plan.jobs) {
+    jobs.emplace(*client_);
+    const JobOptions options{.max_attempts = 3, .backoff = 200ms};
+    JobOptions locked = options;
+    locked.lock = JobLock{};
+    const JobFunction function = [this](JobContext& job, const Args&) { perform(job); };
+    jobs->define("Plain", options, function).define("Locked", locked, function);
+    const WorkerOptions how{.threads = context().dice.between(1, 3),
+                            .claim = some_ttl(context()),
+                            .grace = 500ms,
+                            .on_event = [this](const JobEvent& event) { note_job(event); }};
+    worker.emplace(*jobs, how);
+    if (context().dice.chance(0.5)) {  // a deployment
+      sleep(in(1s, 10s));
+      worker.reset();
+      worker.emplace(*jobs, how);
+    }
+    workers.emplace_back([this, &jobs] { enqueue_jobs(*jobs); });
+  }
+  for (int i = 0; i < threads; ++i) workers.emplace_back([this] { work(); });
+  for (Worker& thread : workers) thread.finish(Millis(forever));
+  const Instant patience = in(40s, 40s);
+  while (worker && !watch_->dead() && !world_.labour.all_over() && BootClock::now() < patience)
+    sleep(in(100ms, 100ms));
+}
+
+void Process::enqueue_jobs(const Jobs& jobs) {
+  watch_->joins();
+  while (!context().calm() && !watch_->dead()) {
+    sleep(in(10ms, 4s));
+    if (context().calm() || watch_->dead()) return;
+    const bool locked = context().dice.chance(0.6);
+    const auto enqueued = locked ? jobs.try_enqueue("Locked", Args::of(context().dice.between(1, 2)))
+                                 : jobs.try_enqueue("Plain");
+    if (enqueued && !watch_->dead())
+      if (const auto* made = std::get_if<Enqueued>(&*enqueued)) world_.labour.enqueued(made->id);
+  }
+}
+
+// What a job does: it takes its time, sometimes fails, and looks whether it may go on.
+void Process::perform(JobContext& job) {
+  if (watch_->dead()) return;
+  Labour::Run run(world_.labour, job, home_);
+  if (job.attempt() > 1) context().sometimes(Sometimes::job_ran_again);
+  const Instant enough = in(1ms, context().calm() ? 100ms : 3s);
+  while (!watch_->dead() && BootClock::now() < enough) {
+    job.check();
+    sleep(std::min(enough, in(1ms, 300ms)));
+  }
+  if (!context().calm() && context().dice.chance(0.1)) throw std::runtime_error("it fails");
+}
+
+void Process::note_job(const JobEvent& event) {
+  if (watch_->dead()) return;
+  context().note({.process = id(),
+                  .what = to_string(event.what),
+                  .attempt_id = static_cast<int>(to_number(event.job.id))});
+  if (event.what == JobEvent::What::lost) context().sometimes(Sometimes::job_lost_its_claim);
+  if (event.what == JobEvent::What::handed_back) context().sometimes(Sometimes::job_was_handed_back);
+  if (event.what == JobEvent::What::started && event.job.due_at > event.job.run_at)
+    context().sometimes(Sometimes::job_waited_for_its_lock);
 }
 
 void Process::sleep(Instant until) {

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "holdfast/client.h"
+#include "holdfast/job_worker.h"
 #include "sim/holdings.h"
+#include "sim/labour.h"
 #include "sim/ledger.h"
 #include "sim/store.h"
 #include "sim/wants.h"
@@ -23,6 +25,7 @@ struct Surroundings {
   Network& network;
   Ledger& ledger;
   Holdings& holdings;
+  Labour& labour;
 };
 
 class Process {
@@ -58,6 +61,10 @@ class Process {
   class Watch;
   class InQueue;
   void run(int threads);
+  void use_client(int threads);
+  void enqueue_jobs(const Jobs& jobs);
+  void perform(JobContext& job);
+  void note_job(const JobEvent& event);
   std::optional<Lease> acquire(const Wants& wants, AttemptId attempt_id);
   void hold(Lease& lease, Holdings::Holding& holding, Millis ttl);
   void renew_by_hand(Lease& lease, Millis ttl);

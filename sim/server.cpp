@@ -23,7 +23,7 @@ Server::Server(RunContext& context, Ledger& ledger, Ring ring)
       last_granted_(static_cast<std::size_t>(context.plan.keys)),
       purged_(static_cast<std::size_t>(context.plan.keys)) {
   database_->on_ring([this, ring = std::move(ring)](const std::string& client, const std::string& key) {
-    ring(processes_.at(client), key[1] - '0');
+    if (key.starts_with('k')) ring(processes_.at(client), key[1] - '0');
   });
   welcome(Timeline::world);  // the operator
 }
@@ -39,10 +39,11 @@ Moment Server::wall() const {
 std::string Server::welcome(Timeline::Owner process) {
   auto store = memory::store(database_);
   auto connection = store->connect(Instant::max());
-  assert(connection);
+  auto jobs = store->jobs(Instant::max());
+  assert(connection && jobs);
   const std::string name = store->client();
   processes_.emplace(name, process);
-  seats_.emplace(process, Seat{std::move(store), *std::move(connection)});
+  seats_.emplace(process, Seat{std::move(store), *std::move(connection), *std::move(jobs)});
   return name;
 }
 
@@ -57,7 +58,8 @@ std::optional<Answer> Server::deliver(Timeline::Owner process, const Letter& let
     }
     context_.note({.process = process, .what = "void on arrival", .key = m.key, .attempt_id = m.attempt_id});
     context_.sometimes(Sometimes::void_on_arrival);
-    if (ledger_.gave_up(m.attempt_id)) context_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
+    if (m.attempt_id != no_attempt && ledger_.gave_up(m.attempt_id))
+      context_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
   }
   if (answer.replies.size() != letter.messages.size()) return std::nullopt;
   if (const auto& q = letter.question) {
@@ -66,6 +68,7 @@ std::optional<Answer> Server::deliver(Timeline::Owner process, const Letter& let
     assert(page);
     answer.page = *std::move(page);
   }
+  if (letter.job) answer.job = letter.job(*seats_.at(process).jobs);
   if (letter.purge) answer.purged = purge(letter.purge->free_for);
   answer.now = now();
   return answer;
@@ -73,6 +76,7 @@ std::optional<Answer> Server::deliver(Timeline::Owner process, const Letter& let
 
 Reply Server::apply(Timeline::Owner process, const Message& message) {
   const Message m = mutated(message);
+  if (m.key == another_key) return ask(*seats_.at(process).connection, m);
   Reply reply = ask(*seats_.at(process).connection, m);
   if (m.verb == Verb::acquire && reply.verdict == Verdict::granted) reply.token = mutated(reply.token, m.key);
   static constexpr const char* verbs[] = {"acquire", "renew", "release", "evict"};
@@ -88,7 +92,7 @@ Reply Server::apply(Timeline::Owner process, const Message& message) {
 }
 
 Reply Server::ask(StoreConnection& connection, const Message& m) const {
-  const std::string key = text_of(m.key);
+  const std::string key = m.key == another_key ? m.lock : text_of(m.key);
   const Request request{.verb = m.verb,
                         .key = {key},
                         .owner = {m.owner},
@@ -106,7 +110,7 @@ Reply Server::ask(StoreConnection& connection, const Message& m) const {
 
 Message Server::mutated(Message m) {
   if (context_.is(Mutant::places_never_end)) m.place *= 10'000;
-  if (context_.is(Mutant::released_by_key) && m.verb == Verb::release) {
+  if (context_.is(Mutant::released_by_key) && m.verb == Verb::release && m.key != another_key) {
     m.token = no_token;
     if (const auto held = row(m.key)) m.owner = held->owner;
   }
@@ -174,6 +178,13 @@ bool Server::backs(int key, const std::string& owner, Token token) {
 bool Server::live(int key) {
   const auto held = row(key);
   return held && held->remaining > Millis::zero();
+}
+
+std::optional<JobRow> Server::job(JobId id) {
+  auto rows = seats_.at(Timeline::world).jobs->list({.id = id}, Instant::max());
+  assert(rows);
+  if (rows->empty()) return std::nullopt;
+  return std::move(rows->front());
 }
 
 bool Server::without_end(int key) {

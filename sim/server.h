@@ -37,6 +37,7 @@ class Server {
   bool backs(int key, const std::string& owner, Token token);
   bool live(int key);
   bool without_end(int key);
+  std::optional<JobRow> job(JobId id);
   // Who has a place in that queue, first first.
   std::vector<Timeline::Owner> waiting(int key);
 
@@ -44,6 +45,7 @@ class Server {
   struct Seat {
     std::shared_ptr<Store> store;
     std::unique_ptr<StoreConnection> connection;
+    std::unique_ptr<JobEngine> jobs;
   };
   Reply apply(Timeline::Owner process, const Message& message);
   Reply ask(StoreConnection& connection, const Message& message) const;

@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "sim/engine.h"
+
 namespace holdfast::sim {
 namespace {
 
@@ -10,7 +12,8 @@ using namespace std::chrono_literals;
 
 constexpr Millis one_purge = 30s;
 
-int key_of(std::string_view text) { return text[1] - '0'; }  // Server::text_of
+// As in Server::text_of.
+int key_of(std::string_view text) { return text.starts_with('k') ? text[1] - '0' : another_key; }
 
 // Each acquisition is numbered by its note.
 AttemptId attempt_in(std::string_view note) {
@@ -80,6 +83,11 @@ class SimConnection final : public StoreConnection {
               .longest_place = request.longest_place,
               .extend = request.extend,
               .detached = request.detached};
+    if (m.key == another_key) {
+      m.lock = request.key.text;
+      m.void_at = offset_.at_least(until);
+      return m;
+    }
     if (m.verb == Verb::acquire) {
       m.attempt_id = attempt_in(request.note);
       m.void_at = offset_.at_least(until);
@@ -125,6 +133,11 @@ Result<std::unique_ptr<StoreConnection>> SimStore::connect(Instant until) {
 }
 
 std::unique_ptr<StoreAdmin> SimStore::admin() { return std::make_unique<SimAdmin>(*this); }
+
+Result<std::unique_ptr<JobEngine>> SimStore::jobs(Instant until) {
+  if (const auto answer = ask({}, until); !answer) return Error{Errc::unavailable, answer.error().detail};
+  return std::unique_ptr<JobEngine>(std::make_unique<SimEngine>(*this));
+}
 
 Result<std::shared_ptr<Store>> SimStore::in(std::string_view) {
   return Error{Errc::invalid, "the simulated store has one table"};

@@ -59,6 +59,7 @@ class SimStore final : public Store {
 
   Result<std::unique_ptr<StoreConnection>> connect(Instant until) override;
   std::unique_ptr<StoreAdmin> admin() override;
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override;
   Result<std::shared_ptr<Store>> in(std::string_view table) override;
   std::string name() const override { return "the simulated store"; }
   const std::string& client() const noexcept override { return client_; }
@@ -68,6 +69,7 @@ class SimStore final : public Store {
  private:
   friend class SimConnection;
   friend class SimAdmin;
+  friend class SimEngine;
   // One question and its answer.  The thread waits until it is answered, refused, or `until`.
   Result<Answer> ask(Letter letter, Instant until);
 

@@ -24,6 +24,7 @@ class World {
             context_.timeline, [this] { return context_.dice.next(); }, [this] { return server_.wall(); }),
         server_(context_, ledger_, [this](Timeline::Owner process, int key) { ring(process, key); }),
         holdings_(context_, server_, ledger_),
+        labour_(context_, server_),
         network_(context_, server_, [this](Timeline::Owner process) { pause(process); }) {
     plant_in(&context_);
   }
@@ -37,6 +38,7 @@ class World {
     while (!context_.violation && context_.timeline.step(context_.plan.end)) {
     }
     Inspector(context_, server_, ledger_, processes_).inspect_at_the_end();
+    labour_.inspect_at_the_end();
     context_.trace.note({.at = context_.now(), .process = Timeline::world, .what = "end"});
     Outcome outcome{.violation = context_.violation,
                     .faults = context_.faults,
@@ -58,7 +60,7 @@ class World {
   void start_process() {
     const Timeline::Owner id = context_.timeline.add_owner();
     auto process =
-        std::make_unique<Process>(Surroundings{context_, server_, network_, ledger_, holdings_}, id);
+        std::make_unique<Process>(Surroundings{context_, server_, network_, ledger_, holdings_, labour_}, id);
     Process& started = *process;
     processes_.emplace(id, std::move(process));
     started.start(context_.dice.between(1, context_.plan.threads));
@@ -79,7 +81,7 @@ class World {
       if (owner < 0 || !server_.without_end(key)) continue;
       const bool dead = !processes_.contains(ledger_.process_of(owner));
       const bool unknown = ledger_.is_over(owner) && context_.now() - ledger_.over_since(owner) > 3s;
-      if (!dead && !unknown) continue;
+      if (!dead && !unknown && !ledger_.granted_to_a_copy(key)) continue;
       context_.sometimes(Sometimes::broken_because_abandoned);
       server_.break_lease(key);
     }
@@ -170,6 +172,7 @@ class World {
   Threads threads_;
   Server server_;
   Holdings holdings_;
+  Labour labour_;
   Network network_;
   Processes processes_;                         // by id: those that live
   std::vector<std::unique_ptr<Process>> dead_;  // of which threads may be left

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <utility>
 
 #include "holdfast/clock.h"
@@ -57,10 +58,23 @@ class Condition {
     return wait_until(lock, clamped_add(BootClock::now(), length), std::move(ready));
   }
 
- private:
+ protected:
   void wait(std::unique_lock<Mutex>& lock, Instant until);
 
+ private:
   std::deque<std::shared_ptr<sim::Thread>> waiting_;
+};
+
+// A std::stop_token ends a wait, too.
+class StoppableCondition : public Condition {
+ public:
+  using Condition::wait;
+  template <class Ready>
+  bool wait(std::unique_lock<Mutex>& lock, std::stop_token stop, Ready ready) {
+    const std::stop_callback wake(stop, [this] { notify_all(); });
+    wait(lock, [&] { return stop.stop_requested() || ready(); });
+    return ready();
+  }
 };
 
 void let_others_run() noexcept;
