@@ -198,6 +198,9 @@ def planted(src, out):
         if text.count(old) != 1:
             sys.exit(f"sim/plant.py: this text stands {text.count(old)} times in src/{file}, not once; follow its change:\n{old}")
         texts[file] = text.replace(old, new)
+    for path in out.rglob("*.*"):
+        if str(path.relative_to(out)) not in texts:
+            path.unlink()  # it has no entry any more
     for file, text in texts.items():
         text = re.sub(r'(#include ")', r'#include "sim/planted.h"\n\1', text, count=1) if '#include "' in text else text
         path = out / file
