@@ -188,7 +188,7 @@ TEST(DoctorsReport, json_has_a_line_per_finding_and_one_for_the_whole) {
   const auto lines = json_of(report_with({note, danger}), false);
   ASSERT_EQ(lines.size(), 3u);
   const auto first = nlohmann::json::parse(lines[0]);
-  EXPECT_EQ(first["weight"], "danger");
+  EXPECT_EQ(first["severity"], "danger");
   EXPECT_EQ(first["topic"], "redis.eviction");
   EXPECT_EQ(first["advice"], "noeviction");
   const auto whole = nlohmann::json::parse(lines[2]);

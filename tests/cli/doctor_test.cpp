@@ -36,7 +36,7 @@ struct DoctorOutput {
   // "warning"; empty: nothing was found about it.
   std::string weight_of(const std::string& topic) const {
     for (const json& finding : findings) {
-      if (finding["topic"] == topic) return finding["weight"];
+      if (finding["topic"] == topic) return finding["severity"];
     }
     return "";
   }

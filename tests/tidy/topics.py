@@ -31,7 +31,7 @@ def topics(tree):
             elif match[1] in rows:
                 yield page, line, f"{match[1]} has a row already"
             elif not re.search(r"note|warning|danger", match[2]):
-                yield page, line, f"the second cell of {match[1]} is its weight: note, warning or danger"
+                yield page, line, f"the second cell of {match[1]} is its severity: note, warning or danger"
             elif match[1] not in said:
                 yield page, line, f"nothing in src/ finds {match[1]}: take the row away"
             rows.setdefault(match[1], (page, line))
@@ -43,6 +43,6 @@ def topics(tree):
     tests = "".join(tree.text(path) for path in tree.cpp("tests/"))
     for topic, (path, line) in sorted(said.items()):
         if topic not in rows:
-            yield path, line, f"{topic} has no row | `{topic}` | weight | what it means | what to change | in {page_of(topic)}"
+            yield path, line, f"{topic} has no row | `{topic}` | severity | what it means | what to change | in {page_of(topic)}"
         if not re.search(rf"\b{re.escape(topic)}(?![\w-])", tests):
             yield path, line, f"no test names {topic}: show that it is found"

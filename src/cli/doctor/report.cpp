@@ -187,7 +187,7 @@ std::string words_of(const Report& report, bool strict, bool colour) {
 std::vector<std::string> json_of(const Report& report, bool strict) {
   std::vector<std::string> lines;
   for (const Finding& finding : report.diagnosis.findings) {
-    lines.push_back(line_of({{"weight", to_string(finding.severity)},
+    lines.push_back(line_of({{"severity", to_string(finding.severity)},
                              {"topic", finding.topic},
                              {"what", finding.what},
                              {"advice", finding.advice},
