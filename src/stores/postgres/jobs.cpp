@@ -14,8 +14,7 @@ namespace {
 
 using core::length_of;
 
-// jobs.sql says the same.
-// jobs.sql has these words too: a job with another one is dead.
+// jobs.sql has these words too, and a job with another one is dead; and these numbers.
 static_assert(core::words_of<OnConflict> == 4 && core::words_of<Unique> == 4);
 static_assert(core::scout_pause == Millis(1000) && core::parked_pause == Millis(60'000) &&
               core::longest_trail == 8000);
@@ -61,15 +60,7 @@ PostgresEngine::PostgresEngine(std::shared_ptr<const StoreConfig> config, Instan
 }
 
 void PostgresEngine::connect(Instant until) {
-  auto connection = std::make_unique<Connection>(config_->settings, until);
-  ServerProbe probe = probe_server(*connection, config_->tables, until);
-  require_jobs(probe, config_->name());
-  if (probe.pooled) connection->stop_preparing();
-  offset_ = {};
-  offset_.learn(probe.asked, probe.answered, probe.now);
-  statements_ = Statements(probe.tables);
-  probe_ = std::move(probe);
-  connection_ = std::move(connection);
+  std::tie(connection_, probe_, statements_, offset_) = connect_to(*config_, require_jobs, until);
   broken_ = false;
 }
 

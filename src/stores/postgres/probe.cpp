@@ -157,4 +157,15 @@ void require_jobs(const ServerProbe& probe, const std::string& where) {
                                        "\"; create it with: " + store_command(where, "init")});
 }
 
+Probed connect_to(const StoreConfig& config, decltype(require_complete)& require, Instant until) {
+  auto connection = std::make_unique<Connection>(config.settings, until);
+  ServerProbe probe = probe_server(*connection, config.tables, until);
+  require(probe, config.name());
+  if (probe.pooled) connection->stop_preparing();
+  Statements statements(probe.tables);
+  core::StoreOffset offset;
+  offset.learn(probe.asked, probe.answered, probe.now);
+  return {std::move(connection), std::move(probe), std::move(statements), offset};
+}
+
 }  // namespace holdfast::postgres

@@ -2,10 +2,14 @@
 // probe.h - the first question on every connection: who answers, and what is there.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/table_version.h"
+#include "core/timing.h"
+#include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/tables.h"
 
@@ -48,5 +52,10 @@ void require_known(const ServerProbe& probe, const std::string& where);
 void require_complete(const ServerProbe& probe, const std::string& where);
 // The same for jobs, whose locks are leases.
 void require_jobs(const ServerProbe& probe, const std::string& where);
+
+// A connection to a server that has what `require` asks for (one of the above), what is there, the statements
+// for it, and its clock.  Throws Failure.
+using Probed = std::tuple<std::unique_ptr<Connection>, ServerProbe, Statements, core::StoreOffset>;
+Probed connect_to(const StoreConfig& config, decltype(require_complete)& require, Instant until);
 
 }  // namespace holdfast::postgres

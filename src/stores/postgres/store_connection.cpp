@@ -48,16 +48,8 @@ PostgresStoreConnection::PostgresStoreConnection(std::shared_ptr<const StoreConf
 }
 
 void PostgresStoreConnection::connect(Instant until) {
-  auto connection = std::make_unique<Connection>(config_->settings, until);
-  ServerProbe probe = probe_server(*connection, config_->tables, until);
-  require_complete(probe, config_->name());
-  if (probe.pooled) connection->stop_preparing();
-  offset_ = {};
-  offset_.learn(probe.asked, probe.answered, probe.now);
-  statements_ = Statements(probe.tables);
-  if (probe.tables.beside_shedlock()) shedlock_.emplace(probe.tables, probe.longest_mark);
-  probe_ = std::move(probe);
-  connection_ = std::move(connection);
+  std::tie(connection_, probe_, statements_, offset_) = connect_to(*config_, require_complete, until);
+  if (probe_.tables.beside_shedlock()) shedlock_.emplace(probe_.tables, probe_.longest_mark);
 }
 
 std::optional<Error> PostgresStoreConnection::misfit(const Request& r) const {
