@@ -122,6 +122,19 @@ TEST_P(EachShell, completes_commands_options_their_words_and_keys) {
   }
 }
 
+TEST_P(EachShell, completes_files_in_the_home_folder) {
+  const std::string name = GetParam(), line = "holdfast fence ~/secr";
+  if (name == "fish") {
+    std::ofstream(path("two words"));
+    expect_in_time([&] { return fish(line); }, "~/secret-url\n");
+    expect_in_time([&] { return fish("holdfast fence ~/two\\ w"); }, "~/two words\n");
+    EXPECT_EQ(fish("holdfast --store @~/secr"), "") << "no shell expands it there";
+  } else {
+    Process process = shell(name);
+    expect_in_time([&] { return completed(process, line); }, "<fence><" + path("secret-url") + ">");
+  }
+}
+
 // Whoever may take a lease may call it as he likes.
 TEST_P(EachShell, offers_no_key_that_a_shell_could_take_for_a_command) {
   for (const char* const key :

@@ -80,8 +80,10 @@ function __holdfast_complete
     switch "$kind[1]"
         case files
             set -l path (string replace -- "$kind[2]" '' "$current")
-            for file in "$path"*
-                test -d $file; and echo $kind[2]$file/; or echo $kind[2]$file
+            # In @~/x no shell expands the ~.
+            test -z "$kind[2]"; or set path (string replace -r '^~' '\\\\~' -- "$path")
+            for file in (complete -C "'' $path")
+                printf '%s\n' "$kind[2]$file"
             end
         case command
             set -l before (string escape -- $words[(math $kind[2] + 2)..-1])
