@@ -26,6 +26,10 @@ class ShedLockLayout : public PostgresTest, public ShedLockTable<ShedLockLayout>
   std::string shedlock() const {
     return shared_postgres().url() + "?layout=shedlock&table=" + schema_ + ".shedlock";
   }
+  // The server process that waits for this one; empty: none does.
+  std::string blocked_by(const std::string& pid) const {
+    return value("SELECT pid FROM pg_stat_activity WHERE " + pid + " = ANY (pg_blocking_pids(pid))");
+  }
   Error refused(const std::string& table) const {
     const auto made = try_store(shared_postgres().url() + "?layout=shedlock&table=" + schema_ + "." + table)
                           .value()
@@ -122,6 +126,55 @@ TEST_F(ShedLockLayout, a_row_that_is_deleted_while_we_acquire_is_made_again) {
   deletes.join();
   EXPECT_EQ(value("SELECT count(*) FROM shedlock WHERE name = 'k'"), "1");
   EXPECT_FALSE(jvm("web1").lock("k"));
+}
+
+TEST_F(ShedLockLayout, their_lock_that_is_committed_while_we_wait_for_its_row_counts) {
+  Caller ours(shedlock());
+  ours.release("k", "ann", ours.acquire("k", "ann").token);
+  const auto other = psql();
+  const std::string pid = std::to_string(other->backend());
+  other->run("BEGIN; UPDATE shedlock SET locked_by = 'web1', lock_until = " + utc() +
+             " + interval '10 minutes' WHERE name = 'k'");
+  std::jthread commits([&] {
+    EXPECT_TRUE(await([&] { return !blocked_by(pid).empty(); }));
+    other->run("COMMIT");
+  });
+  Reply busy;
+  // Who has waited for the row for too long asks again.
+  do busy = ours.acquire("k", "ann");
+  while (busy.owner == "(a transaction that has its row locked)");
+  EXPECT_EQ(busy.verdict, Verdict::busy);
+  EXPECT_EQ(busy.owner, "web1 (ShedLock)");
+  EXPECT_EQ(value("SELECT locked_by FROM shedlock"), "web1");
+}
+
+// Ann's release has locked the row of `a` and waits for that of `b`; meanwhile Bob waits for that of `a`.
+TEST_F(ShedLockLayout, our_release_that_is_committed_while_we_wait_for_its_row_is_no_loss) {
+  Caller ann(shedlock()), bob(shedlock());
+  const auto other = psql();
+  const std::string pid = std::to_string(other->backend());
+  // Ann gives up waiting after half a second, which a busy machine may exceed: then it is played again.
+  EXPECT_TRUE(await([&] {
+    for (const char* const key : {"a", "b"}) EXPECT_EQ(ann.acquire(key, "ann").verdict, Verdict::granted);
+    other->run("BEGIN; SELECT FROM shedlock WHERE name = 'b' FOR UPDATE");
+    std::atomic<bool> met = false, over = false;
+    std::jthread releases([&] {
+      ann.ask_all({{.verb = Verb::release, .key = {"a"}, .owner = {"ann"}},
+                   {.verb = Verb::release, .key = {"b"}, .owner = {"ann"}}});
+      over = true;
+    });
+    std::string anns;
+    EXPECT_TRUE(await([&] { return over || !(anns = blocked_by(pid)).empty(); }));
+    std::jthread commits([&] {
+      EXPECT_TRUE(await([&] { return over || (met = !blocked_by(anns).empty()); }));
+      other->run("COMMIT");
+    });
+    EXPECT_TRUE(await([&] { return bob.acquire("a", "bob").verdict == Verdict::granted; }));
+    for (std::jthread* const thread : {&releases, &commits}) thread->join();
+    EXPECT_EQ(bob.list({.what = Query::What::log}).log.size(), 0u) << "nothing was taken over";
+    EXPECT_EQ(bob.release("a", "bob").verdict, Verdict::released);
+    return met.load();
+  }));
 }
 
 // Somebody keeps ShedLock's row locked.
