@@ -1,71 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // The grants of docs/stores/mariadb.md: a user that has them and no more can do all that a client does.
-#include <fstream>
-#include <sstream>
-
+#include "tests/mariadb/granted_user.h"
 #include "tests/mariadb/suite.h"
 #include "tests/support/worker.h"
 
 namespace holdfast::test {
 namespace {
 
-// The block of the page that grants them to `app`.
-std::string block_with(const std::string& words, const std::string& name = "/stores/mariadb.md") {
-  std::ifstream file(HOLDFAST_PAGES + name);
-  std::stringstream page;
-  page << file.rdbuf();
-  const std::string text = page.str();
-  const std::size_t at = text.find(words);
-  if (at == std::string::npos) throw std::runtime_error("the page has no " + words);
-  const std::size_t from = text.find('\n', text.rfind("```sql", at)) + 1;
-  return text.substr(from, text.find("```", from) - from);
-}
-
-void replace(std::string& text, const std::string& word, const std::string& by) {
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
-    text.replace(at, word.size(), by);
-}
-
 class Grants : public MariaTest {
  protected:
   Grants() {
     make_tables(url());
-    query("CREATE USER " + user_ + "@'%' IDENTIFIED BY ''");
-    grant("GRANT SELECT, INSERT, UPDATE ON locks");
+    user_.grant("GRANT SELECT, INSERT, UPDATE ON locks");
   }
-  ~Grants() override { query("DROP USER " + user_ + "@'%'"); }
-  void grant(const std::string& words, const std::string& page = "/stores/mariadb.md") {
-    std::string sql = block_with(words, page);
-    replace(sql, "TO app", "TO " + user_);
-    query(sql);
-  }
-  std::string least() const { return server().url(user_, database_); }
-  const std::string user_ = "u_" + random_hex(16);
+  std::string least() const { return user_.url(); }
+  const GrantedUser user_{server(), database_};
 };
 
 TEST_P(Grants, are_enough_for_all_that_clients_do) {
-  MariaCaller a(least()), b(least());
-  const Reply mine = a.acquire("k", "ann");
-  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
-  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
-  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
-  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs = b.ask(
-      {.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"});
-  EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
-  a.acquire("short", "ann", 1ms);
-  EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
-  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
-  EXPECT_TRUE(a.connection().examine(soon()));
+  use_all_of_leases<MariaCaller>(least());
   // What one has no grant on one does not see.
-  for (const std::string& statement : a.store().admin()->plan(soon()).value())
+  for (const std::string& statement : try_store(least()).value()->admin()->plan(soon()).value())
     EXPECT_THAT(statement, ::testing::ContainsRegex("`holdfast_(jobs|ticks)`"));
 }
 
 TEST_P(Grants, of_jobs_are_enough_for_all_that_workers_do) {
-  grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
+  user_.grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
   Worker worker(least());
   const JobId id = worker.enqueue("k", {.unique = Unique::loner, .tick_name = "t", .tick = 1}).id;
   const Claimed claimed = worker.claim("w1");
@@ -79,45 +39,20 @@ TEST_P(Grants, of_jobs_are_enough_for_all_that_workers_do) {
 }
 
 TEST_P(Grants, of_darwins_layout_are_enough_for_all_that_clients_do) {
-  const std::string darwin = "?layout=darwin";
-  make_tables(url() + darwin);
-  grant("GRANT SELECT, INSERT, UPDATE, DELETE ON DARWIN_LOCK", "/migrate/darwin.md");
-  MariaCaller a(least() + darwin), b(least() + darwin);
-  const Reply mine = a.acquire("k", "ann");
-  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
-  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
-  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs = b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"});
-  EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
-  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
-  EXPECT_TRUE(a.connection().examine(soon()));
+  make_tables(url() + "?layout=darwin");
+  user_.grant("GRANT SELECT, INSERT, UPDATE, DELETE ON DARWIN_LOCK", "/migrate/darwin.md");
+  use_all_of_leases<MariaCaller>(user_.url("?layout=darwin"));
 }
 
 TEST_P(Grants, of_shedlocks_layout_are_enough_for_all_that_clients_do) {
-  const std::string shedlock = "?layout=shedlock";
-  make_tables(url() + shedlock);
-  std::string sql = block_with("GRANT SELECT, INSERT, UPDATE ON shedlock TO", "/migrate/shedlock.md");
-  replace(sql, "TO app", "TO " + user_);
-  replace(sql, "GRANT USAGE ON SEQUENCE", "-- ");  // PostgreSQL's
-  query(sql);
-  MariaCaller a(least() + shedlock), b(least() + shedlock);
-  const Reply mine = a.acquire("k", "ann");
-  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
-  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
-  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
-  const Reply theirs = b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"});
-  EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.evict("k", theirs.token).verdict, Verdict::released);
-  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
-  EXPECT_TRUE(a.connection().examine(soon()));
+  make_tables(url() + "?layout=shedlock");
+  user_.grant("GRANT SELECT, INSERT, UPDATE ON shedlock TO", "/migrate/shedlock.md");
+  use_all_of_leases<MariaCaller>(user_.url("?layout=shedlock"));
 }
 
 TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
   MariaCaller ours(least());
-  query("REVOKE UPDATE ON locks FROM " + user_);
+  query("REVOKE UPDATE ON locks FROM " + user_.name());
   const auto reply = ours.try_acquire("k", "ann");
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
@@ -134,7 +69,7 @@ TEST_P(Grants, a_purge_needs_more_and_says_so) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::refused);
   EXPECT_THAT(refused.error().detail, ::testing::HasSubstr("privilege"));
-  grant("GRANT DELETE ON locks");
+  user_.grant("GRANT DELETE ON locks");
   EXPECT_TRUE(await([&] { return purge().value().keys == 1; }));
 }
 

@@ -2,11 +2,9 @@
 // A file of 0.1.0, as tests/fixtures has it: used as it is, migrated beside connections that use it.
 #include <gmock/gmock.h>
 
-#include <atomic>
-#include <thread>
-
 #include "stores/sqlite/probe.h"
 #include "tests/sqlite/jobs_suite.h"
+#include "tests/support/migration_scenes.h"
 
 namespace holdfast::test {
 namespace {
@@ -31,6 +29,10 @@ class Migration : public SqliteTest {
     replace_all(script, "BOOTTIME", std::to_string(machine.boottime().count()));
     RawDatabase(path_).ask(script);
   }
+
+ public:
+  Caller ours() const { return Caller(store_at(path_)); }
+  std::shared_ptr<Store> store() const { return store_at(path_); }
   std::unique_ptr<StoreAdmin> admin() const { return store_at(path_)->admin(); }
   // All rows, without what the migration adds.
   std::string rows() const {
@@ -48,6 +50,8 @@ class Migration : public SqliteTest {
   std::string schema() const { return RawDatabase(path_).ask("SELECT sql FROM sqlite_schema"); }
   std::string version() const { return RawDatabase(path_).ask("PRAGMA user_version"); }
 };
+
+HOLDFAST_MIGRATION_SCENES(TEST_F, Migration)
 
 TEST_F(Migration, a_file_of_0_1_0_is_migrated_and_nothing_is_lost) {
   const std::string before = rows();
@@ -85,25 +89,6 @@ TEST_F(Migration, the_plan_of_a_second_lock_table_leaves_the_file_as_it_is) {
   EXPECT_THAT(other->plan(soon()).value(), IsEmpty());
 }
 
-TEST_F(Migration, leases_and_jobs_of_before_go_on_behind_it) {
-  (void)admin()->init(soon()).value();
-  SqliteCaller here(path_);
-  const Reply busy = here.acquire("held");
-  EXPECT_EQ(busy.owner, "ann");
-  EXPECT_EQ(busy.token, Token{1800000000000000});
-  EXPECT_EQ(here.renew("held", "ann", no_token, 2h).verdict, Verdict::granted);
-  EXPECT_EQ(here.row("held").ttl, Millis(2h));
-  EXPECT_EQ(here.acquire("endless").owner, "bob");
-  EXPECT_EQ(here.acquire("free").token, Token{4000000000000001}) << "the clock is far behind it";
-  EXPECT_EQ(here.release("held", "ann").verdict, Verdict::released);
-  EXPECT_FALSE(here.granted("held")) << "carl is first in the queue";
-  Worker worker(store_at(path_));
-  const Claimed claimed = worker.claim();
-  EXPECT_EQ(claimed.job.name, "Wait");
-  EXPECT_TRUE(worker.finish(claimed).finished);
-  EXPECT_EQ(worker.claim().what, Claimed::What::nothing) << "a claim of before counts";
-}
-
 TEST_F(Migration, a_file_of_before_is_used_as_it_is) {
   {
     SqliteCaller here(path_);
@@ -118,57 +103,6 @@ TEST_F(Migration, a_file_of_before_is_used_as_it_is) {
     EXPECT_EQ(beside.row("k").ttl, Millis(1h)) << "a new lock table has all columns";
   }
   EXPECT_EQ(version(), "2") << "so that 0.1.0 can go on with its own";
-}
-
-TEST_F(Migration, connections_of_before_go_on_through_it) {
-  SqliteCaller old(path_);
-  Worker old_worker(store_at(path_));
-  std::atomic<bool> over = false;
-  std::atomic<int> rounds = 0;
-  std::jthread busy([&] {
-    for (; !over; ++rounds) {
-      ASSERT_TRUE(old.granted("mine"));
-      ASSERT_EQ(old.renew("mine").verdict, Verdict::granted);
-      ASSERT_EQ(old.release("mine").verdict, Verdict::released);
-      old_worker.enqueue(job_of("mine too"));
-      const Claimed claimed = old_worker.claim();
-      ASSERT_EQ(claimed.what, Claimed::What::running);
-      ASSERT_TRUE(old_worker.finish(claimed).finished);
-    }
-  });
-  ASSERT_TRUE(await([&] { return rounds > 2; }));
-  (void)admin()->init(soon()).value();
-  const int then = rounds;
-  EXPECT_TRUE(await([&] { return rounds > then + 2; }));
-  over = true;
-}
-
-TEST_F(Migration, what_one_of_before_has_changed_since_is_not_believed) {
-  SqliteCaller old(path_);
-  (void)admin()->init(soon()).value();
-  SqliteCaller here(path_);
-  here.acquire("k", "eve", 1h);
-  EXPECT_EQ(here.row("k").ttl, Millis(1h));
-  old.renew("k", "eve", no_token, 3h);
-  EXPECT_EQ(here.row("k").ttl, std::nullopt) << "renewed by one that records nothing";
-  here.renew("k", "eve", no_token, 4h);
-  EXPECT_EQ(here.row("k").ttl, Millis(4h));
-  here.release("k", "eve");
-  EXPECT_EQ(here.row("k").ttl, std::nullopt);
-  EXPECT_TRUE(old.granted("k"));
-  EXPECT_EQ(here.row("k").ttl, std::nullopt) << "granted by one that records nothing";
-}
-
-TEST_F(Migration, many_may_migrate_at_once) {
-  std::vector<std::jthread> threads;
-  for (int i = 0; i < 6; ++i) {
-    threads.emplace_back([&] {
-      const auto made = admin()->init(soon());
-      EXPECT_TRUE(made) << made.error().detail;
-    });
-  }
-  threads.clear();
-  EXPECT_THAT(admin()->plan(soon()).value(), IsEmpty());
 }
 
 TEST_F(Migration, columns_that_a_newer_version_has_added_do_no_harm) {
