@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/mariadb/granted_user.h"
 #include "tests/mariadb/suite.h"
 #include "tests/support/migration_scenes.h"
 
@@ -43,6 +44,13 @@ class Migration : public MariaTest {
 };
 
 HOLDFAST_MIGRATION_SCENES_ON_SERVER(TEST_P, Migration)
+
+TEST_P(Migration, a_user_who_may_not_alter_them_cannot_migrate_and_goes_on) {
+  GrantedUser user(server(), database_);
+  user.grant("GRANT SELECT, INSERT, UPDATE ON locks");
+  user.grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
+  MigrationScenes(*this).a_user_who_may_not_alter_them_cannot_migrate_and_goes_on(user.url());
+}
 
 TEST_P(Migration, tables_of_before_are_used_as_they_are) {
   MariaCaller ours(url());

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <thread>
 
+#include "tests/postgres/granted_role.h"
 #include "tests/postgres/jobs_suite.h"
 #include "tests/support/migration_scenes.h"
 
@@ -50,6 +51,14 @@ class Migration : public PostgresTest {
 };
 
 HOLDFAST_MIGRATION_SCENES_ON_SERVER(TEST_F, Migration)
+
+TEST_F(Migration, a_user_who_may_not_alter_them_cannot_migrate_and_goes_on) {
+  GrantedRole role(schema_);
+  role.grant("GRANT SELECT, INSERT, UPDATE ON locks");
+  role.grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
+  MigrationScenes(*this).a_user_who_may_not_alter_them_cannot_migrate_and_goes_on(
+      role.url("?table=" + schema_ + ".locks"));
+}
 
 TEST_F(Migration, tables_of_before_are_used_as_they_are) {
   Caller ours(url());

@@ -109,6 +109,25 @@ class MigrationScenes {
     EXPECT_EQ(w.value("SELECT CONCAT(version, ' ', needs) FROM holdfast_state"), "3 2");
   }
 
+  // `url` is that of a user who has the grants of a client.
+  void a_user_who_may_not_alter_them_cannot_migrate_and_goes_on(const std::string& url) {
+    const auto store = try_store(url).value();
+    EXPECT_THAT(store->admin()->plan(soon()).value(), two_changes);
+    const auto made = store->admin()->init(soon());
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Errc::refused);
+    EXPECT_THAT(
+        made.error().detail,
+        ::testing::AllOf(::testing::ContainsRegex("this user may not create or (change|complete) the tables: "
+                                                  ".*; it needs GRANT CREATE"),
+                         ::testing::ContainsRegex("let the owner run what this prints: .*init --dry-run")));
+    EXPECT_THAT(w.columns_of("locks"), unchanged);
+    Caller ours(store);
+    EXPECT_EQ(ours.acquire("mine", "eve").verdict, Verdict::granted);
+    EXPECT_EQ(ours.release("mine", "eve").verdict, Verdict::released);
+    EXPECT_EQ(Worker(store).claim().job.name, "Wait");
+  }
+
   void tables_that_need_a_newer_holdfast_are_refused() {
     init();
     w.value("ALTER TABLE holdfast_state ALTER version SET DEFAULT 99");
