@@ -145,8 +145,8 @@ void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Mi
   if (m.place == Millis::zero()) {
     const AttemptState& attempt = attempts_[index(m.attempt_id)];
     if (mine != row.queue.end() || !attempt.kind.queues || attempt.over || m.copy) return;
-    if (!without) without = now;
-    if (now - *without > context_.plan.place)
+    if (!without) without = context_.now();
+    if (m.sent - *without > context_.plan.place)
       context_.violated("waiters have a place", text_of(m.key, m.attempt_id) + " waits without one");
     return;
   }

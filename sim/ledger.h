@@ -60,7 +60,7 @@ class Ledger {
     True over_since{};
     True release_sent{};
     True freed{};  // by a release, which may have been sent before the grant
-    std::optional<Micros> without_place_since = {};
+    std::optional<True> without_place_since = {};
   };
   struct Ticket {
     Timeline::Owner process;

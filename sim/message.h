@@ -9,6 +9,7 @@
 
 #include "holdfast/spi/job_engine.h"
 #include "holdfast/spi/store.h"
+#include "sim/clocks.h"
 
 namespace holdfast::sim {
 
@@ -30,6 +31,7 @@ struct Message {
   bool detached = false;
   AttemptId attempt_id = no_attempt;  // for the checks: the store does not see it
   bool copy = false;                  // for the checks: the network doubled it
+  True sent{};                        // for the checks
   Micros void_at{};                   // acquire: on the store's clock
 };
 

@@ -18,6 +18,7 @@ std::optional<Micros> Network::delay(Timeline::Owner process) {
 }
 
 void Network::carry(Timeline::Owner process, Letter letter, Outcome outcome) {
+  for (Message& m : letter.messages) m.sent = context_.now();
   // The worst moment: what it asked for is answered while it sleeps.
   if (context_.dice.chance(0.2) && context_.strikes(Fault::paused_process)) pause_(process);
   if (context_.strikes(Fault::refused_connection)) {

@@ -49,6 +49,7 @@ std::vector<std::string> topics_in(std::string_view list) {
 Status check_topics(std::span<const std::string> topics, std::span<const std::string_view> known) {
   for (const std::string& topic : topics) {
     if (std::find(known.begin(), known.end(), topic) != known.end()) continue;
+    if (known.empty()) return Error{Errc::invalid, "accept= means nothing here: this store has no findings"};
     std::string list;
     for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
     return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front()) ? topic : "***") +

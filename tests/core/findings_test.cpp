@@ -99,6 +99,7 @@ TEST(AcceptedTest, a_list_is_taken_apart_at_its_commas) {
 TEST(AcceptedTest, an_unknown_topic_is_an_error_that_names_the_known_ones) {
   EXPECT_TRUE(check_topics(topics_in("redis.tls,redis.appendonly"), some_topics));
   EXPECT_TRUE(check_topics({}, some_topics));
+  EXPECT_FALSE(check_topics(topics_in("redis.tls"), {})) << "a store without findings";
   for (const char* wrong : {"redis.tsl", "tls", "", "redis.tls,", "redis.tls;redis.tls", "mongodb.tls"}) {
     const Status status = check_topics(topics_in(wrong), some_topics);
     ASSERT_FALSE(status) << wrong;
