@@ -234,6 +234,7 @@ soak_sim() { # [SEEDS]: others in every second, and the first of them is printed
   [[ $# -le 1 && ${1-100000} =~ ^[1-9][0-9]{0,8}$ ]] || die 64 "./dev soak sim takes a number of seeds or nothing, not '$*'"
   local from
   need "${PACKAGES_BUILD[@]}"
+  need_simulator
   build release OFF holdfast_sim || exit
   from=$EPOCHSECONDS
   say "simulating ${1-100000} seeds from $from on ..."
