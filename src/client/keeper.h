@@ -196,6 +196,8 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   Instant time_for_a_call(Instant now);
   void log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields = {});
   void log_failures(std::string& before, const LeaseStates& failed, const std::string& why);
+  void log_failed_claim(LeaseState& claim, const std::string& why);
+  void log_failed(const LeaseState& lease, const std::string& why);
   void report_renewals(const LeaseStates& due, const Status& status, std::span<const Reply> replies);
   void report_calls();
 

@@ -52,6 +52,7 @@ struct LeaseState {
   // The claim of a job: the store has no such lease, and it is not observed as one.  Null: a lease.
   std::shared_ptr<ClaimRenewals> claim = {};
   int failed_renewals = 0;         // in a row; used by the renewal thread only
+  bool failure_logged = false;     // that this lease alone cannot be renewed; used by the renewal thread only
   std::function<bool()> finished;  // called by the keeper only
   // An earlier acquire of this owner got no reply and may reach the store until then, also after the release.
   // So one more release follows.

@@ -135,7 +135,13 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
   // Renewed leases first: to find out why others were lost takes a query, and the deadlines do not wait for
   // it.
   for (std::size_t i = 0; i < due.size(); ++i) {
-    if (has_answer(i) && replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
+    if (!has_answer(i)) {
+      ++due[i]->failed_renewals;
+    } else if (replies[i].verdict == Verdict::granted) {
+      settle_renewed(due[i], replies[i], sent);
+      due[i]->failed_renewals = 0;
+      due[i]->failure_logged = false;
+    }
   }
   const Instant enough = time_for_a_call(now);  // for these queries: other renewals are due then
   for (std::size_t i = 0; i < due.size(); ++i) {
@@ -157,7 +163,16 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
     const std::lock_guard lock(mutex);
     for (const auto& lease : failed) keeping.failed(lease->id, now, jitter.fraction());
   }
-  log_failures(claims ? claims->trouble : trouble, failed, why);
+  if (!claims) {
+    log_failures(trouble, failed, why);
+  } else if (!status) {
+    log_failures(claims->trouble, failed, why);
+  } else {  // what some claims lack is no trouble of the others
+    log_failures(claims->trouble, {}, "");
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      if (replies[i].error) log_failed_claim(*due[i], replies[i].error->detail);
+    }
+  }
   report_renewals(due, status, replies);
 }
 
@@ -174,7 +189,16 @@ void Keeper::State::log_failures(std::string& before, const LeaseStates& failed,
                "cannot renew " + std::to_string(failed.size()) + " leases: " + why +
                    "; trying again until their deadlines",
                {{"error", why}});
-  const LeaseState& lease = *failed.front();
+  log_failed(*failed.front(), why);
+}
+
+// Enqueues of its key lock a job for a moment, again and again.  The renewal after that waits for the job, so
+// it is logged only if that fails too, and once until a renewal succeeds.
+void Keeper::State::log_failed_claim(LeaseState& claim, const std::string& why) {
+  if (claim.failed_renewals > 1 && !std::exchange(claim.failure_logged, true)) log_failed(claim, why);
+}
+
+void Keeper::State::log_failed(const LeaseState& lease, const std::string& why) {
   log(LogLevel::warning,
       "cannot renew the lease on " + printable(lease.key) + ": " + why + "; trying again until its deadline",
       {{"key", lease.key},
@@ -194,9 +218,8 @@ void Keeper::State::report_renewals(const LeaseStates& due, const Status& status
       const LeaseEvent about = telemetry->about(lease);
       if (const Error* error = error_of(status, replies[i])) {
         telemetry->notify(&Observer::on_retry,
-                          RetryEvent{about, RetryEvent::What::renew, ++lease.failed_renewals, *error});
+                          RetryEvent{about, RetryEvent::What::renew, lease.failed_renewals, *error});
       } else if (replies[i].verdict == Verdict::granted) {
-        lease.failed_renewals = 0;
         telemetry->notify(&Observer::on_renewed, RenewedEvent{about, lease.believed_until()});
       }
     }

@@ -5,6 +5,7 @@
 // that decides on its server says the same in its language; tests/engines/job_table_test.cpp compares them,
 // moment by moment.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,6 +95,19 @@ Error no_such_job(JobId id);
 Error slot_is_taken(JobId id, JobId by);
 // Of a claim that was not renewed because another transaction has locked its job.  `store`: its name.
 Error job_is_locked(std::string_view store);
+
+// The claims of a renewal that found their jobs locked, and wait for them now: renew(i, waiting) for one
+// after the other.  So many are `waiting`, this one included: they share the time that is left.
+template <class Renew>
+void each_waiting_claim(std::span<const ClaimRef> claims, std::span<const ClaimReply> replies,
+                        const Renew& renew) {
+  const auto waits = [&](std::size_t i) { return claims[i].wait_if_locked && replies[i].error; };
+  std::int64_t waiting = 0;
+  for (std::size_t i = 0; i < claims.size(); ++i) waiting += waits(i) ? 1 : 0;
+  for (std::size_t i = 0; waiting > 0; ++i) {
+    if (waits(i)) renew(i, waiting--);
+  }
+}
 
 // At the end of the trail; the oldest lines go when it gets too long.
 void note(JobRecord& job, Moment wall, std::string_view event, std::string_view detail);

@@ -20,7 +20,11 @@ Status Claims::renew(std::span<const std::shared_ptr<LeaseState>> claims, std::s
                      Instant until) {
   assert(replies.size() == claims.size());
   std::vector<ClaimRef> refs;
-  for (const auto& claim : claims) refs.push_back({id_in(claim->key), {claim->owner}, claim->ttl()});
+  for (const auto& claim : claims)
+    refs.push_back({.id = id_in(claim->key),
+                    .owner = {claim->owner},
+                    .ttl = claim->ttl(),
+                    .wait_if_locked = claim->failed_renewals > 0});
   std::vector<ClaimReply> answers(refs.size());
   Status status =
       engines_->with(until, [&](JobEngine& engine) { return engine.renew(refs, answers, until); });

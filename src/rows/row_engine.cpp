@@ -213,8 +213,25 @@ Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimReply> 
       std::fill(replies.begin(), replies.end(), ClaimReply{});
       renew_claims(claims, replies, moment().now);
     });
+    core::each_waiting_claim(claims, replies, [&](std::size_t i, std::int64_t waiting) {
+      const Instant now = BootClock::now(), share = now + (until - now) / waiting;
+      ClaimReply reply;
+      try {
+        transact(Access::write, until, [&] {
+          reply = {};
+          renew_claim_that_waits(claims[i], reply, moment().now, share);
+        });
+      } catch (const Failure&) {
+        return;  // its job is still locked; if it is more than that, the next renewal says so
+      }
+      replies[i] = std::move(reply);
+    });
     return Status{};
   });
+}
+
+void RowEngine::renew_claim_that_waits(const ClaimRef& claim, ClaimReply& reply, Micros now, Instant) {
+  RowEngine::renew_claims({&claim, 1}, {&reply, 1}, now);
 }
 
 void RowEngine::renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now) {

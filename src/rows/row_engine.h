@@ -61,6 +61,8 @@ class RowEngine : public JobEngine {
   virtual void update(const core::JobRecord& job) = 0;
   // Renews the claims that are still their owners'; all replies say that they are not.
   virtual void renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now);
+  // Renews a claim whose job another transaction had locked just now: waits for it at most until then.
+  virtual void renew_claim_that_waits(const ClaimRef& claim, ClaimReply& reply, Micros now, Instant until);
   virtual void erase(JobId id) = 0;
   virtual std::vector<core::JobRecord> find(const JobQuery& query) = 0;
   virtual std::uint64_t erase_over(Moment finished_before, std::size_t limit) = 0;

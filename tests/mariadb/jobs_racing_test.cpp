@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/mariadb/suite.h"
+#include "tests/support/hot_job.h"
 #include "tests/support/worker.h"
 
 namespace holdfast::test {
@@ -43,6 +44,10 @@ TEST_P(JobsRacing, forty_clients_that_enqueue_one_loner_make_one_job) {
   ASSERT_EQ(ids.size(), 1u);
   EXPECT_EQ(Worker(url()).row(JobId{*ids.begin()}).duplicates, std::uint64_t{callers * times - 1});
   EXPECT_EQ(query("SELECT COUNT(*) FROM holdfast_jobs"), "1");
+}
+
+TEST_P(JobsRacing, a_claim_is_kept_while_the_key_of_its_job_is_enqueued_all_the_time) {
+  expect_the_claim_of_a_hot_job_is_kept([&] { return try_store(url()).value(); });
 }
 
 // What becomes of `jobs` jobs on five keys, if twenty workers do them all.

@@ -170,6 +170,67 @@ TEST_P(Jobs, the_claim_of_a_locked_job_is_renewed_later_and_the_others_at_once) 
   EXPECT_GT(worker.row(first).claim_remaining, 110min);
 }
 
+TEST_P(Jobs, a_claim_that_waits_is_renewed_when_its_job_is_free_and_delays_no_other_for_long) {
+  Worker worker(url());
+  std::vector<Claimed> claimed;
+  for (const char* owner : {"w1", "w2", "w3"}) {
+    worker.enqueue(owner);
+    claimed.push_back(worker.claim(owner));
+  }
+  const ClaimRef claims[] = {{claimed[0].job.id, {"w1"}, 2h, true},
+                             {claimed[1].job.id, {"w2"}, 2h, true},
+                             {claimed[2].job.id, {"w3"}, 2h, false}};
+  const auto other = stranger();
+  other->run("BEGIN");
+  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(to_number(claimed[0].job.id)) +
+             " FOR UPDATE");
+  ClaimReply replies[3];
+  const Instant until = BootClock::now() + 3s;
+  ASSERT_TRUE(worker.engine().renew(claims, replies, until));
+  EXPECT_LT(BootClock::now(), until);
+  ASSERT_TRUE(replies[0].error) << "in vain";
+  EXPECT_EQ(replies[0].error->code, Errc::unavailable);
+  EXPECT_TRUE(mentions(replies[0].error->detail, "locked its job")) << replies[0].error->detail;
+  for (const int i : {1, 2}) {
+    EXPECT_TRUE(replies[i].held) << i;
+    EXPECT_FALSE(replies[i].error) << i;
+  }
+  std::jthread renews([&] {
+    do {
+      ASSERT_TRUE(worker.engine().renew(claims, replies, soon()));
+    } while (!replies[0].held);
+  });
+  EXPECT_TRUE(await([&] { return somebody_waits(); }));
+  other->run("ROLLBACK");
+  renews.join();
+  for (const int i : {0, 1}) {
+    EXPECT_TRUE(replies[i].held) << i;
+    EXPECT_FALSE(replies[i].error) << i;
+  }
+  EXPECT_GT(worker.row(claimed[0].job.id).claim_remaining, 110min);
+}
+
+TEST_P(Jobs, a_claim_that_another_worker_has_taken_meanwhile_is_lost_when_its_job_is_free) {
+  Worker worker(url());
+  const JobId id = worker.enqueue("k").id;
+  ASSERT_EQ(worker.claim("w1").job.id, id);
+  const auto other = stranger();
+  other->run("BEGIN");
+  other->run("UPDATE holdfast_jobs SET holder = 'w2' WHERE id = " + std::to_string(to_number(id)));
+  const ClaimRef claim{id, {"w1"}, 2h, true};
+  ClaimReply reply;
+  std::jthread renews([&] {
+    do {
+      ASSERT_TRUE(worker.engine().renew({&claim, 1}, {&reply, 1}, soon()));
+    } while (reply.error);
+  });
+  EXPECT_TRUE(await([&] { return somebody_waits(); }));
+  other->run("COMMIT");
+  renews.join();
+  EXPECT_FALSE(reply.held);
+  EXPECT_FALSE(reply.error);
+}
+
 TEST_P(Jobs, a_lease_that_somebody_has_locked_stands_in_the_way_of_its_own_jobs_only) {
   MariaCaller(url()).acquire("locked", "ann");
   Worker worker(url());

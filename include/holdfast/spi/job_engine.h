@@ -99,6 +99,8 @@ struct ClaimRef {
   JobId id;
   OwnerView owner;
   Millis ttl{};  // renew: the claim lasts so long from now; it is never shortened
+  bool wait_if_locked =
+      false;  // renew: waits, for a part of the time, if another transaction has locked its job
 };
 struct ClaimReply {
   bool held = false;             // the claim still belongs to its owner, and was renewed
@@ -164,8 +166,10 @@ class HOLDFAST_API JobEngine : public Enqueuer {
   // claim of the first job then expires.
   virtual Result<Claimed> claim(const ClaimRequest& request, Instant until) = 0;
 
-  // Renews claims.  Fills replies[i] for claims[i].  A job that another transaction has locked is not waited
-  // for: its claim gets an error of its own and can be renewed later.
+  // Renews claims.  Fills replies[i] for claims[i].  A job that another transaction has locked is waited for
+  // only where `wait_if_locked` says so, and after the other claims were renewed.  A claim that could not be
+  // renewed because of that gets an error of its own, and can be renewed later.  A caller that never waits
+  // may find a job locked at each renewal: enqueues of its key lock it for a moment, one after the other.
   //
   // REQUIRES: replies.size() == claims.size().
   virtual Status renew(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Instant until) = 0;

@@ -244,6 +244,25 @@ void MariaEngine::renew_claims(std::span<const ClaimRef> claims, std::span<Claim
   }
 }
 
+void MariaEngine::renew_claim_that_waits(const ClaimRef& claim, ClaimReply& reply, Micros now,
+                                         Instant until) {
+  const Values values = {
+      {"id", digits_of(claim.id)}, {"patience", wait_until(until)}, {"moment", datetime_of(now + claim.ttl)}};
+  try {
+    const Answer row = ask(tables_.sql(Sql::lock_claim, values), 1).front();
+    reply.held = !row.rows.empty() && row.text(0, 0) == claim.owner.text;
+  } catch (const Overtaken& overtaken) {
+    if (!was_locked(overtaken.trouble.code)) throw;
+    reply.error = core::job_is_locked(config_->name);
+  }
+  if (reply.held) write(tables_.sql(Sql::prolong_claim, values));
+}
+
+std::string MariaEngine::wait_until(Instant until) const {
+  const auto left = std::chrono::floor<Millis>(until - BootClock::now());
+  return probe_.wait_at_most(left - std::min(left / 4, Millis(200)));
+}
+
 void MariaEngine::erase(JobId id) { write(tables_.sql(Sql::delete_jobs, {{"ids", digits_of(id)}})); }
 
 std::vector<JobRecord> MariaEngine::find(const JobQuery& query) {

@@ -58,6 +58,7 @@ class MariaEngine final : public rows::RowEngine {
   JobId insert(const Record& job) override;
   void update(const Record& job) override;
   void renew_claims(std::span<const ClaimRef> claims, std::span<ClaimReply> replies, Micros now) override;
+  void renew_claim_that_waits(const ClaimRef& claim, ClaimReply& reply, Micros now, Instant until) override;
   void erase(JobId id) override;
   std::vector<Record> find(const JobQuery& query) override;
   std::uint64_t erase_over(Moment finished_before, std::size_t limit) override;
@@ -89,6 +90,8 @@ class MariaEngine final : public rows::RowEngine {
   const Candidates& current_candidates(Queues queues);
   // The first of those that are ready.
   std::optional<Record> ready_in(Queues queues);
+  // The value of {patience}: waits for rows until then, but leaves a part of the time for the answer.
+  std::string wait_until(Instant until) const;
   // The value of {for_update}.
   std::string for_update() const { return access_ == Access::write ? "FOR UPDATE" : ""; }
   void require_fit(const JobRow& job) const;

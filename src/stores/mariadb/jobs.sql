@@ -41,6 +41,10 @@ SELECT id, holder FROM {jobs} WHERE id IN ({ids}) AND state = 'running' ORDER BY
 -- The same with those, as they were committed.
 SELECT id, holder FROM {jobs} WHERE id IN ({ids}) AND state = 'running';
 
+-- name: lock_claim
+-- One of those, in its turn after the transactions that have it locked or wait for it already.
+{patience}SELECT holder FROM {jobs} WHERE id = {id} AND state = 'running' FOR UPDATE;
+
 -- name: prolong_claim
 UPDATE {jobs} SET claim_until = GREATEST(claim_until, {moment}) WHERE id = {id};
 

@@ -320,6 +320,13 @@ ServerProbe probe_server(Connection& connection, const StoreConfig& config, Inst
   return probe;
 }
 
+std::string ServerProbe::wait_at_most(Millis patience) const {
+  // MySQL has no such word; there a locked row is waited for a second, as `probe` of diagnosis.sql sets it.
+  if (!mariadb()) return {};
+  const std::string ms = std::to_string(1000 + std::clamp(patience, Millis(1), Millis(900)).count());
+  return "SET STATEMENT max_statement_time = 0." + ms.substr(1) + " FOR ";
+}
+
 std::string no_state_row(const StoreConfig& config) {
   return "the table \"" + config.tables.name_of("state") + "\" of " + config.name +
          " has lost its only row; create it with: " + store_command(config.name, "init");

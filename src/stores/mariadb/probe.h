@@ -46,6 +46,8 @@ struct ServerProbe {
   bool mariadb() const { return version.find("MariaDB") != std::string::npos; }
   int release() const;  // 1011 for 10.11
   bool is(std::string_view setting, std::string_view value) const;
+  // The value of {patience}: the words in front of a statement that waits for rows, less than a second.
+  std::string wait_at_most(Millis patience) const;
   bool too_old() const { return release() < (mariadb() ? 1006 : 800); }
   bool logs_statements() const { return is("log_bin", "ON") && is("binlog_format", "STATEMENT"); }
 };

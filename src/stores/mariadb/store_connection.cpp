@@ -77,13 +77,6 @@ std::optional<Error> MariaStoreConnection::misfit(const Request& r) const {
   return std::nullopt;
 }
 
-std::string MariaStoreConnection::wait_at_most(Millis patience) const {
-  // MySQL has no such word; there a locked row is waited for a second, as `probe` of diagnosis.sql sets it.
-  if (!probe_.mariadb()) return {};
-  const std::string ms = std::to_string(1000 + std::clamp(patience, Millis(1), longest_patience).count());
-  return "SET STATEMENT max_statement_time = 0." + ms.substr(1) + " FOR ";
-}
-
 MariaStoreConnection::Settled MariaStoreConnection::check(const std::optional<Trouble>& trouble) const {
   if (!trouble) return Settled::yes;
   if (was_overtaken(trouble->code)) return Settled::not_yet;
@@ -136,7 +129,7 @@ MariaStoreConnection::Settled MariaStoreConnection::settle(Call& call, std::size
                                               {"token", std::to_string(to_number(r.token))},
                                               {"ttl", digits(length_of(r.ttl))},
                                               {"void_after", std::to_string(void_after(call.until))},
-                                              {"patience", wait_at_most(patience)}});
+                                              {"patience", probe_.wait_at_most(patience)}});
   if (text.empty()) return Settled::not_yet;
   const Instant sent = BootClock::now();
   const Answers answers = connection_->run(text, call.until);
@@ -203,11 +196,13 @@ Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, 
   for (const std::size_t i : key_batch)
     keys += (keys.empty() ? "" : ", ") + tables_.key(call.requests[i].key.text);
   const bool skips = locked == Locked::skip;
-  const Values values = {
-      {"keys", keys}, {"skip_locked", skips ? "SKIP LOCKED" : ""}, {"patience", wait_at_most(patience)}};
+  const Values values = {{"keys", keys},
+                         {"skip_locked", skips ? "SKIP LOCKED" : ""},
+                         {"patience", probe_.wait_at_most(patience)}};
   std::string text = tables_.sql(Sql::begin) + tables_.sql(Sql::lock_leases, values);
   if (tables_.foreign() != nullptr)
-    text += tables_.sql(tables_.foreign()->lock_row, {{"key", keys}, {"patience", wait_at_most(patience)}});
+    text += tables_.sql(tables_.foreign()->lock_row,
+                        {{"key", keys}, {"patience", probe_.wait_at_most(patience)}});
   if (skips) text += tables_.sql(Sql::read_committed_leases, values);
   try {
     return connection_->run(text, call.until);

@@ -56,8 +56,6 @@ class MariaStoreConnection final : public rows::RowStoreConnection {
 
   // Settled::yes: there was none.  Throws for what no second attempt mends.
   Settled check(const std::optional<Trouble>& trouble) const;
-  // {patience}: the words in front of a statement that waits for rows.
-  std::string wait_at_most(Millis patience) const;
   // On the server's clock.
   std::int64_t void_after(Instant until) const { return offset_.at_least(until).count(); }
 

@@ -147,8 +147,22 @@ Status PostgresEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimRe
       else
         reply.held = true;
     }
+    core::each_waiting_claim(claims, replies, [&](std::size_t i, std::int64_t waiting) {
+      try {
+        replies[i] = renew_locked(claims[i], patience_for(until) / waiting, until);
+      } catch (const Failure&) {
+        // Its job is still locked; if it is more than that, the next renewal says so.
+      }
+    });
     return Status{};
   });
+}
+
+ClaimReply PostgresEngine::renew_locked(const ClaimRef& claim, Millis patience, Instant until) {
+  parameters_.clear();
+  parameters_.number(as_number(claim.id)).text(claim.owner.text).number(length_of(claim.ttl));
+  parameters_.number(patience.count());
+  return {.held = answer(Sql::renew_locked_claim, until).number(0, 0) > 0};
 }
 
 // -- finish

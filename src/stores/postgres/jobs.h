@@ -61,6 +61,8 @@ class PostgresEngine final : public JobEngine {
   bool spoil(std::int64_t id, const Trouble& why, Instant until);
   // None: another one has to be tried, in that manner.
   std::optional<Claimed> take_claim(const Answer& answer, Manner& manner);
+  // Waits for the job.
+  ClaimReply renew_locked(const ClaimRef& claim, Millis patience, Instant until);
   TickRow last_tick(std::string_view name, Instant until, Millis period, std::int64_t* wanted);
 
   const std::shared_ptr<const StoreConfig> config_;

@@ -522,6 +522,28 @@ SELECT t.n, h.n IS NULL AS locked
   FROM theirs AS t
   LEFT JOIN held AS h ON h.n = t.n;
 
+-- name: renew_locked_claim
+-- The same for one claim whose job somebody had locked just now: this waits for the job in its turn, after those that have
+-- it locked or wait for it already.
+-- $1 id  $2 holder  $3 ttl in microseconds  $4 wait for the job at most so many milliseconds
+WITH clock AS MATERIALIZED (
+  SELECT {durable} AS durable,
+         set_config('lock_timeout', greatest(1, $4::bigint)::text, true) AS lock_timeout
+), held AS MATERIALIZED (
+  SELECT j.id, j.claim_until
+    FROM clock AS c
+   CROSS JOIN LATERAL (  -- it asks the clock, so that it is known how long the row is waited for
+         SELECT j.id, j.claim_until FROM {jobs} AS j
+          WHERE j.id = $1::bigint AND j.state = 'running' AND j.holder = $2::text AND c.lock_timeout IS NOT NULL
+            FOR UPDATE) AS j
+), renewed AS (
+  UPDATE {jobs} AS j
+     SET claim_until = greatest(h.claim_until, {now} + $3::bigint::float8 * interval '1us')
+    FROM held AS h
+   WHERE j.id = h.id
+)
+SELECT count(*) FROM held;
+
 -- name: finish
 -- Ends a claim, if it is the holder's, and gives back its lock; each on its own.  Those who wait for the lock are
 -- looked for by the statement behind it, unpark, with a newer snapshot: claim says why.
