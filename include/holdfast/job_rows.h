@@ -96,7 +96,7 @@ struct JobRow {
 };
 
 // The keys of the leases that a job of this key runs under, one at a time: KEY, or KEY#1 to KEY#LIMIT if so
-// many may run at once.  None if the limit is zero: it has no lock.
+// many may run at once, at most 1000.  None if the limit is zero: it has no lock.
 HOLDFAST_API std::vector<std::string> lock_keys(std::string_view key, int limit);
 
 struct JobQuery {

@@ -83,12 +83,12 @@ class FieldReader {
  public:
   // The value of that field says nothing.
   void damage(std::string_view name) {
-    if (damaged_.empty()) damaged_ = name;
+    if (damaged_.empty() || name == "state") damaged_ = name;
   }
   const std::string& damaged() const noexcept { return damaged_; }
 
  private:
-  std::string damaged_ = {};  // the first
+  std::string damaged_ = {};  // the state, or else the first: by its state it is decided what a job may do
 };
 
 // Reads a record.  `reader` is asked for one field after the other:
@@ -121,6 +121,11 @@ JobRecord read_job(Reader& reader) {
       field = Moment(reader.micros(name));
     } else if constexpr (std::is_same_v<Field, std::optional<Moment>>) {
       field = moment_or_none(reader.micros(name));
+    } else if (std::string_view(name) == "limit") {
+      const std::int64_t limit = reader.number(name);
+      const bool known = 0 <= limit && limit <= largest_limit;
+      if (!known) reader.damage(name);
+      field = static_cast<Field>(known ? limit : 0);
     } else {
       field = static_cast<Field>(reader.number(name));
     }

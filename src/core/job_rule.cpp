@@ -119,7 +119,8 @@ std::string lock_name(std::string_view key, int limit, int n) {
 
 std::vector<std::string> lock_keys(std::string_view key, int limit) {
   std::vector<std::string> keys;
-  for (int n = 1; n <= limit; ++n) keys.push_back(core::lock_name(key, limit, n));
+  const int last = std::min(limit, core::largest_limit);
+  for (int n = 1; n <= last; ++n) keys.push_back(core::lock_name(key, limit, n));
   return keys;
 }
 

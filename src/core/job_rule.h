@@ -120,5 +120,7 @@ inline constexpr Millis parked_pause = std::chrono::minutes(1);
 inline constexpr std::size_t longest_trail = 8000;
 // One claim sets at most so many jobs aside that wait for their lock.
 inline constexpr int parked_per_claim = 100;
+// So many jobs of a key may run at once, each under a lease of its own.  The SQL and the Lua have it too.
+inline constexpr int largest_limit = 1000;
 
 }  // namespace holdfast::core

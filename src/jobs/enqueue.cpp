@@ -15,7 +15,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t longest_args = 1 << 20;
 constexpr std::size_t longest_name = 255;
 constexpr std::size_t longest_tick = 512;
-constexpr int most_at_once = 1000;
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
@@ -76,9 +75,9 @@ Status jobs::check(std::string_view name, const JobOptions& options, const JobLo
   if (Status s = check_name(name, "job"); !s) return s;
   if (Status s = check_name(options.queue, "queue"); !s) return s;
   const std::string of = " of " + printable(name);
-  if (lock.limit < 0 || lock.limit > most_at_once)
+  if (lock.limit < 0 || lock.limit > core::largest_limit)
     return invalid("the lock's limit" + of + " is " + std::to_string(lock.limit) + "; give 0 to " +
-                   std::to_string(most_at_once));
+                   std::to_string(core::largest_limit));
   if (lock.loner && lock.unique != Unique::no && lock.unique != Unique::loner)
     return invalid("loner and unique" + of + " exclude each other; give one of them");
   if (lock.window < 0ms) return invalid("the window" + of + " is negative; give 0 or more");

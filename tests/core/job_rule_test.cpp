@@ -90,10 +90,31 @@ TEST(JobFields, a_state_that_nobody_knows_is_dead_until_a_person_says_otherwise)
   EXPECT_EQ(seen(job, 0us).error, "");
 }
 
+TEST(JobFields, of_several_damaged_fields_the_state_counts) {
+  TextRow row({{"on_conflict", "hope"}, {"unique", "no"}, {"state", "lost"}});
+  EXPECT_EQ(read_job(row).damaged, "state");
+}
+
+TEST(JobFields, a_limit_that_no_job_was_enqueued_with_is_damaged) {
+  const auto job_with = [](const std::string& limit) {
+    TextRow row({{"limit", limit}, {"state", "queued"}, {"on_conflict", "wait"}, {"unique", "no"}});
+    return read_job(row);
+  };
+  for (const int limit : {0, 1, 1000}) {
+    EXPECT_EQ(job_with(std::to_string(limit)).damaged, "");
+    EXPECT_EQ(job_with(std::to_string(limit)).row.limit, limit);
+  }
+  for (const char* limit : {"-1", "1001", "2000000000", "4294967297"}) {
+    EXPECT_EQ(job_with(limit).damaged, "limit") << limit;
+    EXPECT_EQ(job_with(limit).row.limit, 0) << limit;
+  }
+}
+
 TEST(JobLocks, a_job_has_one_key_for_each_that_may_run_at_once) {
   EXPECT_EQ(lock_keys("k", 1), std::vector<std::string>{"k"});
   EXPECT_EQ(lock_keys("k", 3), (std::vector<std::string>{"k#1", "k#2", "k#3"}));
   EXPECT_TRUE(lock_keys("k", 0).empty());
+  EXPECT_EQ(lock_keys("k", 2'000'000'000).size(), 1000u) << "no job has more";
 }
 
 TEST(JobTrail, what_another_program_wrote_there_is_left_out) {

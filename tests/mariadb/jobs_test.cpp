@@ -94,7 +94,22 @@ TEST_P(Jobs, a_damaged_job_dies_and_harms_no_other_of_its_queue) {
   };
   expect_it_dies_and_harms_no_other(worker, "on_conflict", set("on_conflict = 'hope'"));
   expect_it_dies_and_harms_no_other(worker, "uniqueness", set("uniqueness = 'often'"));
+  for (const std::string limit : {"1001", "-1", "2000000000"})
+    expect_it_dies_and_harms_no_other(worker, "lock_limit", set("lock_limit = " + limit), limit);
   expect_a_state_can_be_repaired(worker, set("state = 'lost'"));
+}
+
+TEST_P(Jobs, a_job_with_a_damaged_state_and_another_damaged_field_is_not_forgotten) {
+  Worker worker(url());
+  const auto set = [&](const std::string& change) {
+    return [&, change](JobId id) {
+      query("UPDATE holdfast_jobs SET " + change + " WHERE id = " + std::to_string(to_number(id)));
+    };
+  };
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(
+      worker, "lock_limit", set("state = 'lost', lock_limit = -1"), set("lock_limit = 0"));
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(
+      worker, "on_conflict", set("state = 'lost', on_conflict = 'hope'"), set("on_conflict = 'drop'"));
 }
 
 TEST_P(Jobs, a_damaged_state_of_a_job_whose_worker_died_keeps_no_lock_and_becomes_dead) {

@@ -254,7 +254,21 @@ TEST_F(JobsOfMongo, a_damaged_job_dies_wherever_it_stands) {
   expect_it_dies_and_harms_no_other(worker, "on_conflict", set(R"("on_conflict": "hope")"));
   expect_it_dies_and_harms_no_other(worker, "unique", set(R"("unique": "often")"));
   expect_it_dies_and_harms_no_other(worker, "limit", set(R"("limit": "one")"));
+  for (const std::string limit : {"1001", "-1", "2000000000", "4294967297"})
+    expect_it_dies_and_harms_no_other(worker, "limit", set(R"("limit": )" + limit), limit);
   expect_a_state_can_be_repaired(worker, set(R"("state": "lost")"));
+}
+
+TEST_F(JobsOfMongo, a_job_with_a_damaged_state_and_another_damaged_field_is_not_forgotten) {
+  Worker worker(url());
+  const auto set = [&](const std::string& fields) {
+    return [this, fields](JobId id) { change(id, fields); };
+  };
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(
+      worker, "limit", set(R"("state": "lost", "limit": -1)"), set(R"("limit": 0)"));
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(worker, "on_conflict",
+                                                        set(R"("state": "lost", "on_conflict": "hope")"),
+                                                        set(R"("on_conflict": "drop")"));
 }
 
 TEST_F(JobsOfMongo, a_damaged_state_of_a_job_whose_worker_died_keeps_no_lock) {

@@ -118,7 +118,23 @@ TEST_F(Jobs, a_damaged_one_dies_and_harms_no_other_of_its_queue) {
   };
   expect_it_dies_and_harms_no_other(worker, "on_conflict", set("on_conflict = 'hope'"));
   expect_it_dies_and_harms_no_other(worker, "uniqueness", set("uniqueness = 'often'"));
+  for (const std::string limit : {"1001", "-1", "2000000000", "4294967297"})
+    expect_it_dies_and_harms_no_other(worker, "lock_limit", set("lock_limit = " + limit), limit);
   expect_a_state_can_be_repaired(worker, set("state = 'lost'"));
+}
+
+TEST_F(Jobs, a_job_with_a_damaged_state_and_another_damaged_field_is_not_forgotten) {
+  Worker worker(url());
+  const auto psql = this->psql();
+  const auto set = [&](const std::string& change) {
+    return [&, change](JobId id) {
+      psql->run("UPDATE holdfast_jobs SET " + change + " WHERE id = " + std::to_string(to_number(id)));
+    };
+  };
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(
+      worker, "lock_limit", set("state = 'lost', lock_limit = -1"), set("lock_limit = 0"));
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(
+      worker, "on_conflict", set("state = 'lost', on_conflict = 'hope'"), set("on_conflict = 'drop'"));
 }
 
 TEST_F(Jobs, a_trail_stays_short_and_has_a_line_for_each_event) {

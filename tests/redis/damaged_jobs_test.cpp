@@ -2,6 +2,8 @@
 // Jobs in which somebody has changed a field by hand, to what means nothing or to what means something else.
 #include "tests/support/damaged_jobs.h"
 
+#include <array>
+
 #include "tests/redis/suite.h"
 
 namespace holdfast::test {
@@ -23,13 +25,31 @@ TEST_F(DamagedJobsOfRedis, a_damaged_job_dies_and_harms_no_other_of_its_queue) {
   };
   expect_it_dies_and_harms_no_other(worker, "on_conflict", to("on_conflict", "hope"));
   expect_it_dies_and_harms_no_other(worker, "unique", to("unique", "often"));
+  expect_it_dies_and_harms_no_other(worker, "on_conflict", to("on_conflict", "drop wait"), "two words");
   expect_it_dies_and_harms_no_other(worker, "limit", to("limit", "one"));
+  for (const char* limit : {"1001", "-1", "2000000000", "4294967297"})
+    expect_it_dies_and_harms_no_other(worker, "limit", to("limit", limit), limit);
   expect_it_dies_and_harms_no_other(worker, "duplicates", to("duplicates", "1.5"));
   expect_it_dies_and_harms_no_other(worker, "lock_ttl", to("lock_ttl", ""));
   const char* too_long = "99999999999999999999";
   expect_it_dies_and_harms_no_other(worker, "max_attempts", to("max_attempts", too_long));
   expect_it_dies_and_harms_no_other(worker, "priority", to("priority", "2147483648"));
   expect_a_state_can_be_repaired(worker, to("state", "lost"));
+}
+
+TEST_F(DamagedJobsOfRedis, a_job_with_a_damaged_state_and_another_damaged_field_is_not_forgotten) {
+  for (const auto& [field, bad, good] : std::vector<std::array<std::string, 3>>{
+           {"limit", "-1", "0"}, {"on_conflict", "hope", "drop"}, {"lock_ttl", "", "30000"}}) {
+    redis({"FLUSHALL"});
+    Worker worker(server_.url());
+    expect_a_job_with_two_damaged_fields_is_not_forgotten(
+        worker, field,
+        [&](JobId id) {
+          set(id, "state", "lost");
+          set(id, field, bad);
+        },
+        [&](JobId id) { set(id, field, good); });
+  }
 }
 
 TEST_F(DamagedJobsOfRedis, a_job_with_a_lock_ttl_that_no_lease_can_have_dies_and_harms_no_other) {

@@ -221,7 +221,23 @@ TEST_F(JobsTrouble, a_damaged_job_dies_and_harms_no_other_of_its_queue) {
   expect_it_dies_and_harms_no_other(worker, "uniqueness", set("uniqueness = 'often'"));
   expect_it_dies_and_harms_no_other(worker, "most", set("most = 'one'"));
   expect_it_dies_and_harms_no_other(worker, "lock_ttl_ms", set("lock_ttl_ms = 0.5"));
+  for (const std::string limit : {"1001", "-1", "2000000000", "4294967297"})
+    expect_it_dies_and_harms_no_other(worker, "most", set("most = " + limit), limit);
   expect_a_state_can_be_repaired(worker, set("state = 'lost'"));
+}
+
+TEST_F(JobsTrouble, a_job_with_a_damaged_state_and_another_damaged_field_is_not_forgotten) {
+  Worker worker(store_at(path_));
+  const auto set = [&](const std::string& change) {
+    return [&, change](JobId id) {
+      RawDatabase(path_).ask("UPDATE holdfast_jobs SET " + change +
+                             " WHERE id = " + std::to_string(to_number(id)));
+    };
+  };
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(worker, "most", set("state = 'lost', most = -1"),
+                                                        set("most = 0"));
+  expect_a_job_with_two_damaged_fields_is_not_forgotten(
+      worker, "on_conflict", set("state = 'lost', on_conflict = 'hope'"), set("on_conflict = 'drop'"));
 }
 
 TEST_F(JobsTrouble, a_job_whose_place_in_the_queue_is_damaged_dies_too) {

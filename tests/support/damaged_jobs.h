@@ -15,11 +15,11 @@ namespace holdfast::test {
 // Changes a field of a job to what means nothing.
 using Damage = std::function<void(JobId)>;
 
-// REQUIRES: the worker's store has no other job that is due.
-inline void expect_it_dies_and_harms_no_other(Worker& worker, const std::string& field,
-                                              const Damage& damage) {
-  SCOPED_TRACE(field);
-  const std::string key = "damaged " + field;
+// REQUIRES: the worker's store has no other job that is due, and none of this field and `value`.
+inline void expect_it_dies_and_harms_no_other(Worker& worker, const std::string& field, const Damage& damage,
+                                              const std::string& value = "") {
+  SCOPED_TRACE(field + " " + value);
+  const std::string key = "damaged " + field + value;
   const NewJob waits{.lock_ttl = 1h, .on_conflict = OnConflict::wait};
   const auto next = [&](const std::string& owner) {
     const auto claimed = worker.try_claim(owner, 1h, BootClock::now() + 5s);
@@ -89,6 +89,41 @@ inline void expect_a_state_can_be_repaired(Worker& worker, const Damage& damage)
   ASSERT_TRUE(retried) << retried.error().detail;
   EXPECT_EQ(worker.claim("w2").job.id, bad);
   EXPECT_EQ(worker.row(bad).error, "");
+}
+
+// Its state counts as what is damaged: it is final, and nothing is forgotten of such a job.  What else is
+// damaged is found when it is to run again.
+//
+// REQUIRES: the worker's store has no other job.  `both` damages the state and `field`, `mend` repairs
+// `field` of a job without a lock.
+inline void expect_a_job_with_two_damaged_fields_is_not_forgotten(Worker& worker, const std::string& field,
+                                                                  const Damage& both, const Damage& mend) {
+  for (const bool claimed : {false, true}) {
+    SCOPED_TRACE(claimed ? "it was claimed" : "it was queued");
+    const JobId bad = worker.enqueue("two " + field, {.limit = 0}).id;
+    if (claimed) {
+      ASSERT_EQ(worker.claim_and_let_expire("w0").job.id, bad);
+    }
+    both(bad);
+    const JobId good = worker.enqueue("good").id;
+    EXPECT_EQ(worker.row(bad).state, JobState::dead);
+    EXPECT_TRUE(mentions(worker.row(bad).error, "field state")) << worker.row(bad).error;
+    const Claimed next = worker.claim("w1");
+    EXPECT_EQ(next.job.id, good);
+    worker.finish(next);
+    EXPECT_EQ(worker.claim("w1").what, Got::nothing);
+    ASSERT_TRUE(!worker.list({.id = bad}).empty());
+
+    worker.change(bad, JobChange::retry).value();
+    EXPECT_EQ(worker.claim("w2").what, Got::nothing);
+    EXPECT_EQ(worker.list({.state = JobState::dead}).size(), 1u);
+    EXPECT_TRUE(mentions(worker.row(bad).error, "field " + field)) << worker.row(bad).error;
+    mend(bad);
+    worker.change(bad, JobChange::retry).value();
+    const Claimed again = worker.claim("w3");
+    EXPECT_EQ(again.job.id, bad);
+    EXPECT_TRUE(worker.finish(again).finished);
+  }
 }
 
 }  // namespace holdfast::test

@@ -14,8 +14,8 @@ namespace {
 
 using core::length_of;
 
-// jobs.sql has these words too, and a job with another one is dead; and these numbers.
-static_assert(core::words_of<OnConflict> == 4 && core::words_of<Unique> == 4);
+// jobs.sql has these words and numbers too: a job with another word or a larger limit is dead.
+static_assert(core::words_of<OnConflict> == 4 && core::words_of<Unique> == 4 && core::largest_limit == 1000);
 static_assert(core::scout_pause == Millis(1000) && core::parked_pause == Millis(60'000) &&
               core::longest_trail == 8000);
 
@@ -39,7 +39,9 @@ class JobColumns : public core::FieldReader {
     const Micros length = micros(name);
     return endless ? Millis(never) : std::chrono::ceil<Millis>(length);
   }
-  void damage(std::string_view name) { FieldReader::damage(name == "unique" ? "uniqueness" : name); }
+  void damage(std::string_view name) {
+    FieldReader::damage(name == "unique" ? "uniqueness" : name == "limit" ? "lock_limit" : name);
+  }
 
  private:
   const Answer& answer_;

@@ -221,17 +221,18 @@ lapsed AS MATERIALIZED (
 ),
 
 -- part: job_damage
--- The column of p with a word that no version of Holdfast has written, as somebody has changed it by hand; NULL: none.
-CASE WHEN p.on_conflict NOT IN ('drop', 'wait', 'raise', 'replace') THEN 'on_conflict'
+-- The column of p with a value that no version of Holdfast has written, as somebody has changed it by hand; NULL: none.
+CASE WHEN p.lock_limit NOT BETWEEN 0 AND 1000 THEN 'lock_limit'  -- core::largest_limit
+     WHEN p.on_conflict NOT IN ('drop', 'wait', 'raise', 'replace') THEN 'on_conflict'
      WHEN p.uniqueness NOT IN ('no', 'loner', 'until_start', 'until_success') THEN 'uniqueness' END AS damaged,
 
 -- part: job_names
--- The leases that `picked` may run under, the first that is free.  The planner takes an array to be short, and a series to
+-- The leases that `picked` may run under, the first that is free; none if its limit is damaged.  The planner takes an array to be short, and a series to
 -- be long: too long to do without compiling the plan (jit).
 names AS MATERIALIZED (
   SELECT n.n, CASE WHEN p.lock_limit = 1 THEN p.key ELSE p.key || '#' || n.n::text END AS lock
     FROM picked AS p
-   CROSS JOIN LATERAL pg_catalog.unnest(ARRAY(SELECT pg_catalog.generate_series(1::bigint, p.lock_limit))) AS n(n)
+   CROSS JOIN LATERAL pg_catalog.unnest(ARRAY(SELECT pg_catalog.generate_series(1::bigint, CASE WHEN p.lock_limit <= 1000 THEN p.lock_limit END))) AS n(n)
 ),
 
 -- part: job_untouched

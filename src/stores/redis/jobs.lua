@@ -41,11 +41,13 @@ local fields_of_job = { 'state', 'name', 'queue', 'key', 'priority', 'enqueued_a
   'slotted', 'parked', 'holder', 'lock', 'token', 'claim_until', 'error', 'duplicates', 'trail', 'marker' }
 
 -- Of those, what only some words, or a number below that, may stand in; the optional ones may be missing.
-local words_of = { on_conflict = ' drop wait raise replace ', unique = ' no loner until_start until_success ',
-  state = ' queued running done dropped cancelled dead ' }
+local words_of = { on_conflict = { drop = true, wait = true, raise = true, replace = true },
+  unique = { no = true, loner = true, until_start = true, until_success = true } }
+local states = { queued = true, running = true, done = true, dropped = true, cancelled = true, dead = true }
+local largest_limit = 1000
 local int, int64, beyond_a_century = '2147483648', '9223372036854775808', '3155760000001'
 local numbers = { priority = int, enqueued_at = int64, run_at = int64, due_at = int64, max_attempts = int,
-  lock_ttl = beyond_a_century, limit = int }
+  lock_ttl = beyond_a_century }
 local optional = { started_at = int64, finished_at = int64, attempt = int, crashes = int, token = int64,
   claim_until = int64, duplicates = int64 }
 local instead = { on_conflict = 'drop', unique = 'no', state = 'dead', queue = '', key = '', holder = '' }
@@ -55,13 +57,18 @@ local function is_number(text, edge)
   return #text < #edge or (below(text, edge) and not below(text, '-' .. edge))
 end
 
--- Somebody may have changed a job by hand: `job.damaged` is a field that means nothing now (core/job_rule.h).
+local function is_limit(text) return string.find(text, '^%d+$') and #text <= 4 and tonumber(text) <= largest_limit end
+
+-- Somebody may have changed a job by hand: `job.damaged` is a field that means nothing now (core/job_rule.h).  Of several
+-- it is the state, if that is one of them: by its state it is decided in which set a job belongs.
 local function find_damage(job)
   local function check(field, is_good)
     if is_good then return end
-    job.damaged, job[field] = field, instead[field] or '0'
+    job.damaged, job[field] = job.damaged or field, instead[field] or '0'
   end
-  for field, words in pairs(words_of) do check(field, string.find(words, ' ' .. (job[field] or '') .. ' ', 1, true)) end
+  check('state', states[job.state or ''])
+  for field, words in pairs(words_of) do check(field, words[job[field] or '']) end
+  check('limit', is_limit(job.limit or ''))
   for field, edge in pairs(numbers) do check(field, is_number(job[field] or '', edge)) end
   for field, edge in pairs(optional) do check(field, is_number(job[field] or '0', edge)) end
   check('lock_ttl', job.lock_ttl ~= '0' or job.limit == '0')
