@@ -12,8 +12,10 @@ constexpr std::string_view with_ttl = "  -- with ttl", without_ttl = "  -- witho
 
 }  // namespace
 
-std::string newer_tables(std::int64_t needs) {
-  return " was written by a newer Holdfast (version " + std::to_string(needs) +
+std::string newer_tables(std::int64_t needs) { return newer_tables(std::to_string(needs)); }
+
+std::string newer_tables(std::string_view needs) {
+  return " was written by a newer Holdfast (version " + std::string(needs) +
          " of the tables; this Holdfast knows " + std::to_string(table_version) +
          "), so nothing was changed; install the newer one";
 }

@@ -24,6 +24,8 @@ struct TableVersion {
 
 // Goes on behind the name of a table or a file that is too new: why it is refused, and what to do.
 std::string newer_tables(std::int64_t needs);
+// The same where the version is no number: as it is written there.
+std::string newer_tables(std::string_view needs);
 
 // Whether a statement of schema.sql with this name, "migrate_3_locks", brings tables of that version further.
 bool migrates(std::string_view name, std::int64_t version) noexcept;

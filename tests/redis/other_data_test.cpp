@@ -52,6 +52,26 @@ TEST_F(OtherDataOfRedis, of_a_newer_holdfast_is_refused_and_not_changed) {
   EXPECT_EQ(Caller(server_.url() + "?prefix=other:").acquire("k", "ann").verdict, Verdict::granted);
 }
 
+TEST_F(OtherDataOfRedis, of_a_newer_holdfast_whose_version_is_no_number_is_refused_by_the_same_sentence) {
+  const auto expect_refused = [&](const std::string& version) {
+    const auto connected = try_store(server_.url()).value()->connect(soon());
+    ASSERT_FALSE(connected) << version;
+    EXPECT_EQ(connected.error().code, Errc::refused) << connected.error().detail;
+    const std::string sentence =
+        "the key holdfast:version was written by a newer Holdfast (version " + version;
+    EXPECT_TRUE(mentions(connected.error().detail, sentence)) << connected.error().detail;
+  };
+  for (const std::string version : {"4.1", "four", "99999999999999999999"}) {
+    redis({"SET", "holdfast:version", version});
+    expect_refused(version);
+  }
+  redis({"SET", "holdfast:version", ""});
+  expect_refused("");
+  redis({"DEL", "holdfast:version"});
+  redis({"HSET", "holdfast:version", "needs", "4"});
+  expect_refused("of another type");
+}
+
 TEST_F(OtherDataOfRedis, among_others_it_is_refused_as_well_and_harms_no_other) {
   redis({"SET", "nightly", "app data"});
   const std::vector<Request> requests{

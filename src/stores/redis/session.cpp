@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/session.h"
 
+#include <charconv>
+#include <optional>
+
 #include "base/text.h"
 #include "core/table_version.h"
 #include "stores/redis/fault.h"
@@ -24,11 +27,27 @@ void before_request(const Work& work) {
   }
 }
 
-// A user who may not read that key may not be allowed to use a newer version either, but that is not known.
+constexpr std::size_t longest_version = 40;
+
+// The version that the key says, unless this Holdfast knows that one.  Only a newer Holdfast writes that key,
+// so what is no number there is newer too.
+std::optional<std::string> newer_version(const Value& needs) {
+  if (needs.is_nil()) return std::nullopt;
+  // A user who may not read that key may not be allowed to use a newer version either, but that is not known.
+  if (needs.is_error())
+    return needs.text().starts_with("WRONGTYPE") ? std::optional("of another type") : std::nullopt;
+  const std::string_view text = needs.text();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (is_number && number <= core::table_version) return std::nullopt;
+  return printable(text.substr(0, longest_version));
+}
+
 void require_known(const Value& needs, const StoreConfig& config) {
-  if (needs.is_nil() || needs.is_error() || needs.number() <= core::table_version) return;
-  throw_failure({Errc::refused, printable(config.place) + ": the key " + config.naming.version +
-                                    core::newer_tables(needs.number())});
+  if (const auto newer = newer_version(needs))
+    throw_failure({Errc::refused, printable(config.place) + ": the key " + config.naming.version +
+                                      core::newer_tables(*newer)});
 }
 
 }  // namespace
