@@ -47,7 +47,9 @@ struct WorkerOptions {
   std::function<void(const JobEvent&)> on_event = {};  // on any of the threads; must not throw
 };
 
-// The constructor starts the threads.  One more thread renews the claims of all running jobs together.
+// The constructor starts the threads.  The client's renewal thread renews the claims of all running jobs
+// together.  It also calls functions of the user: `finished` of leases, the log, the observer.  One that
+// blocks there delays claims too, and they may be lost.
 //
 // If the store cannot be reached or refuses a claim, the worker tries again after a second.  After refusals
 // the pause grows up to a minute.  It logs each cause once (ClientOptions::log).
