@@ -20,7 +20,7 @@ std::int64_t age_us(Millis length) {
 }
 
 // A word as redis-cli reads it.
-std::string quoted(std::string_view word) {
+std::string as_word(std::string_view word) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_-.:/@{}=", c);
   };
@@ -63,9 +63,9 @@ Result<std::vector<std::string>> RedisStoreAdmin::complete_index(bool make, Inst
       const Answer missing =
           checked(session_.ready(page_until).run(Lua::complete_held, 2 + 2 * keys.size(), 2, add, page_until),
                   session_.config());
-      std::string command = "ZADD " + quoted(naming.held);
+      std::string command = "ZADD " + as_word(naming.held);
       for (std::size_t i = 0; i < missing.size(); ++i)
-        command += " 0 " + quoted(keys.at(static_cast<std::size_t>(missing[i].number())));
+        command += " 0 " + as_word(keys.at(static_cast<std::size_t>(missing[i].number())));
       if (missing.size() > 0) all.push_back(std::move(command));
       if (keys.size() < keys_a_step) return all;
       after = keys.back();
