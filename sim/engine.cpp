@@ -8,8 +8,8 @@
 namespace holdfast::sim {
 
 template <class T>
-Result<T> SimEngine::ask(std::function<Result<T>(JobEngine&)> work, Instant until) {
-  Letter letter;
+Result<T> SimEngine::ask(std::function<Result<T>(JobEngine&)> work, Instant until, Twice twice) {
+  Letter letter{.job_may_be_doubled = twice == Twice::harmless};
   letter.job = [work = std::move(work)](JobEngine& engine) -> std::shared_ptr<void> {
     return std::make_shared<Result<T>>(work(engine));
   };
@@ -59,7 +59,7 @@ Status SimEngine::renew(std::span<const ClaimRef> claims, std::span<ClaimReply> 
         if (Status s = engine.renew(claims, answers, Instant::max()); !s) return std::move(s).error();
         return answers;
       },
-      until);
+      until, Twice::harmless);
   if (!renewed) return std::move(renewed).error();
   std::move(renewed->begin(), renewed->end(), replies.begin());
   return Status{};
@@ -77,7 +77,7 @@ Result<Finished> SimEngine::finish(const Finish& finish, Instant until) {
         finish.lock = {texts.lock};
         return engine.finish(finish, Instant::max());
       },
-      until);
+      until, Twice::harmless);
 }
 
 Result<std::vector<JobRow>> SimEngine::list(const JobQuery& query, Instant until) {

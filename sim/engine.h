@@ -25,9 +25,11 @@ class SimEngine final : public JobEngine {
   Result<std::uint64_t> purge(const JobPurge& what, Instant until) override;
 
  private:
-  // `work` owns what it uses: it may reach the store when its caller has gone, and twice.
+  // `work` owns what it uses: it may reach the store when its caller has gone; and twice, if that does no
+  // harm.
+  enum class Twice { harmless, never };
   template <class T>
-  Result<T> ask(std::function<Result<T>(JobEngine&)> work, Instant until);
+  Result<T> ask(std::function<Result<T>(JobEngine&)> work, Instant until, Twice twice = Twice::never);
 
   SimStore& store_;
 };

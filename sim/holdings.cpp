@@ -19,7 +19,7 @@ Holdings::Holding::Holding(Holdings& all, const Lease& lease, Terms terms)
       terms_(terms),
       renewal_sent_(BootClock::now()),
       began_in_calm_(all.context_.now() > all.context_.plan.calm_from + 10s) {
-  if (lease.deadline() - BootClock::now() < terms.ttl / 2)
+  if (terms.ttl != never && lease.deadline() - BootClock::now() < terms.ttl / 2)
     all_.context_.violated("a grant has half of its ttl left", name() + " was granted with less");
   all_.begins(*this);
   told_.emplace(lease.stop_token(), Told{this});

@@ -19,7 +19,7 @@ Labour::Run::Run(Labour& all, JobContext& job, Home home) : all_(all), job_(job)
   all_.begins(*this);
 }
 
-Labour::Run::~Run() { all_.runs_.erase(this); }
+Labour::Run::~Run() { std::erase(all_.runs_, this); }
 
 bool Labour::Run::held() {
   return Threads::here().as(home_, [&] { return job_.held(); });
@@ -35,7 +35,7 @@ void Labour::begins(Run& run) {
                         named(run.job_.id()) + " began while " + named(other->job_.id()) + " ran");
     }
   }
-  runs_.insert(&run);
+  runs_.push_back(&run);
 }
 
 void Labour::process_died(Timeline::Owner process) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "holdfast/jobs.h"
 #include "sim/run_context.h"
@@ -46,7 +47,7 @@ class Labour {
   RunContext& context_;
   Server& server_;
   std::set<JobId> acknowledged_;
-  std::set<Run*> runs_;
+  std::vector<Run*> runs_;  // in the order in which they began
 };
 
 }  // namespace holdfast::sim

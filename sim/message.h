@@ -48,6 +48,7 @@ struct Letter {
   std::optional<Question> question = {};
   std::optional<Purge> purge = {};
   std::function<std::shared_ptr<void>(JobEngine&)> job = {};
+  bool job_may_be_doubled = false;
 };
 
 struct Answer {

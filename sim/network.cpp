@@ -33,8 +33,8 @@ void Network::carry(Timeline::Owner process, Letter letter, Outcome outcome) {
     outcome.answered = [](auto&&) {};
     held_up = context_.dice.spread(20us, 2s);
   }
-  // A claim that is delivered twice claims two jobs by one name, as job_engine.h says.
-  if (!letter.job && context_.strikes(Fault::doubled_request)) {
+  // An enqueue that is delivered twice makes two jobs; a claim claims two by one name, as job_engine.h says.
+  if ((!letter.job || letter.job_may_be_doubled) && context_.strikes(Fault::doubled_request)) {
     Letter copy = letter;
     for (Message& m : copy.messages) m.copy = true;
     set_out(process, std::move(copy), context_.dice.spread(20us, 2s), [](auto&&) {});

@@ -91,9 +91,9 @@ plant("client/attempt.cpp", "waiter_->sleep(give_up_);\n  }\n",
       "waiter_->sleep(give_up_);\n  }\n  SAW(handed_over_at_the_gate);\n")
 plant("client/attempt.cpp", "if (BootClock::now() < to_sleep->until) acquiring_.ready();",
       "if (BootClock::now() < to_sleep->until) { SAW(woken_by_a_notification); acquiring_.ready(); }")
-plant("client/attempt.cpp", "const bool mine = (terms_.owner || unclear_) && ask_as_owner(step.until);",
+plant("client/attempt.cpp", "const bool mine = (terms_.owner || unclear_until_) && ask_as_owner(step.until);",
       "SAW(turned_away_by_the_own_queue);\n"
-      "    const bool mine = (terms_.owner || (unclear_ && !PLANTED(waits_for_itself))) && ask_as_owner(step.until);")
+      "    const bool mine = (terms_.owner || (unclear_until_ && !PLANTED(waits_for_itself))) && ask_as_owner(step.until);")
 plant("client/attempt.cpp", "client_.waiting_.listen(step.until);  //",
       "if (!PLANTED(neither_listener_nor_poll)) client_.waiting_.listen(step.until);  //")
 plant("client/attempt.cpp", "if (!reply) {\n    log_failure(reply.error());",
@@ -155,6 +155,8 @@ plant("client/client_state.cpp", "const Request release{.verb = Verb::release, .
       ".token = PLANTED(doubt_released_by_its_token) ? lease.token : no_token};")
 plant("client/client_state.cpp", "const bool was_held = lease->release();  // from here",
       "const bool was_held = PLANTED(held_until_the_release_is_answered) ? lease->held() : lease->release();  // from here")
+plant("client/client_state.cpp", "auto found = send_release(lease, was_held);",
+      "auto found = send_release(lease, was_held);\n  if (PLANTED(held_until_the_release_is_answered)) lease->release();")
 
 # -- many threads on one connection
 
@@ -181,6 +183,7 @@ plant("core/rule.cpp", "const bool left = request_.place > Millis::zero() && lea
 
 # -- jobs
 
+before("SAW(job_waited_for_its_lock);", "core/job_rule.cpp", "const bool again = job.row.parked;")
 plant("jobs/worker.cpp", "  if (!claimed) return cannot_claim(attempt, claimed.error(), owner);",
       "  const Instant counted = PLANTED(claims_counted_from_the_reply) ? BootClock::now() : sent;\n"
       "  if (!claimed) return cannot_claim(attempt, claimed.error(), owner);")

@@ -68,7 +68,7 @@ class Process {
   std::optional<Lease> acquire(const Wants& wants, AttemptId attempt_id);
   void hold(Lease& lease, Holdings::Holding& holding, Millis ttl);
   void renew_by_hand(Lease& lease, Millis ttl);
-  void release(Lease lease, Holdings::Holding& holding, bool detached);
+  void release(Lease& lease, Holdings::Holding& holding, bool detached);
   void check_duration(const Wants& wants, AttemptId attempt_id, Instant start);
   void note_failure(AttemptId attempt_id, const Wants& wants, const Error& error);
   void sleep(Instant until);
@@ -82,7 +82,7 @@ class Process {
   const std::shared_ptr<SimStore> store_;
   std::stop_source killed_;
   std::optional<Client> client_;
-  bool started_ = false, done_ = false;
+  bool done_ = false;
   struct Waiting {
     True since;
     int key;

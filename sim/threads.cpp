@@ -23,6 +23,7 @@
 #endif
 #endif
 #ifdef HOLDFAST_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -36,6 +37,12 @@ constexpr std::size_t stack_size = 1 << 20;
 constexpr std::size_t stack_size = 1 << 18;
 #endif
 constexpr std::size_t guard_size = 1 << 12;
+
+#ifdef HOLDFAST_ASAN
+// Of the thread that steps the timeline.  Each simulated thread learns it when it is entered.
+const void* world_bottom = nullptr;
+std::size_t world_size = 0;
+#endif
 
 Threads* existing = nullptr;
 
@@ -95,7 +102,7 @@ std::shared_ptr<Thread> Threads::start(Home home, std::function<void()> work) {
 void Threads::begin() {
   Threads& threads = here();
 #ifdef HOLDFAST_ASAN
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(nullptr, &world_bottom, &world_size);
 #endif
   Thread& me = *threads.current_;
   me.work_();
@@ -121,8 +128,6 @@ void Threads::swap(ucontext_t& from, ucontext_t& to, Thread& thread, bool into) 
 #ifdef HOLDFAST_ASAN
   void* fake = nullptr;
   const bool ends = !into && thread.ended_;
-  static const void* world_bottom = nullptr;
-  static std::size_t world_size = 0;
   if (into)
     __sanitizer_start_switch_fiber(&fake, thread.stack_, stack_size);
   else
@@ -132,7 +137,6 @@ void Threads::swap(ucontext_t& from, ucontext_t& to, Thread& thread, bool into) 
 #endif
   swapcontext(&from, &to);
 #ifdef HOLDFAST_ASAN
-  // Whoever goes on here: the world learns its own stack from the first thread's switch.
   if (into)
     __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
   else
@@ -146,6 +150,9 @@ void Threads::run(const std::shared_ptr<Thread>& thread) {
   swap(world_, thread->context_, *thread, true);
   current_ = nullptr;
   if (!thread->ended_) return;
+#ifdef HOLDFAST_ASAN
+  __asan_unpoison_memory_region(thread->stack_, stack_size);  // its last frames never returned
+#endif
   free_stacks().push_back(std::exchange(thread->stack_, nullptr));
   const auto alive = alive_.find(thread->home_.process);
   if (--alive->second == 0) alive_.erase(alive);

@@ -46,9 +46,12 @@ class World {
                     .events = context_.timeline.steps(),
                     .hash = context_.trace.hash(),
                     .last = context_.trace.last()};
-    if (!end_threads() && !outcome.violation)
-      outcome.violation =
-          Violation{"every thread ends", "a thread still waits a day after its process has ended"};
+    if (!end_threads()) {
+      (void)new auto(std::move(dead_));  // leaked: a thread that never ends still uses them
+      if (!outcome.violation)
+        outcome.violation =
+            Violation{"every thread ends", "a thread still waits a day after its process has ended"};
+    }
     return outcome;
   }
 
@@ -182,8 +185,12 @@ class World {
 
 void plant_in(RunContext* context) noexcept { planted_in = context; }
 bool planted(Mutant mutant) noexcept { return planted_in != nullptr && planted_in->is(mutant); }
+// Not what is left of a killed process.
 void saw(Sometimes what) noexcept {
-  if (planted_in != nullptr) planted_in->sometimes(what);
+  if (planted_in == nullptr) return;
+  const Threads* const threads = Threads::exists();
+  if (threads && threads->current() && planted_in->timeline.dead(threads->home().process)) return;
+  planted_in->sometimes(what);
 }
 
 Outcome run(std::uint64_t seed, RunOptions options) { return World(seed, options).run(); }

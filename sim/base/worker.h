@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // worker.h - src/base/worker.h for simulated threads.
 #pragma once
+#include <cassert>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,7 +37,7 @@ class Worker {
   explicit Worker(std::function<void()> work);
   Worker(Worker&&) = default;
   Worker& operator=(Worker&& other) {
-    finish(Millis::zero());
+    assert(!started() || ended());  // std::thread would end the process
     thread_ = std::move(other.thread_);
     return *this;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sync.h - how threads of the library wait for each other.  The simulator compiles the library with a header
-// of this name of its own, and so with worker.h and fd.h: then threads, clocks and sleeps are simulated.
+// sync.h - how threads of the library wait for each other.  The simulator compiles the library with headers
+// of its own in place of this one, wakeup.h and worker.h: then threads and sleeps are simulated.
 #pragma once
 #include <condition_variable>
 #include <mutex>

@@ -112,7 +112,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   if (const auto queue = waiter_ ? std::nullopt : client_.waiting_.queue_at(key_)) {
     // But it may be ours already: by the name, or because the reply that said so was lost.  Then that thread
     // waits for us.
-    const bool mine = (terms_.owner || unclear_) && ask_as_owner(step.until);
+    const bool mine = (terms_.owner || unclear_until_) && ask_as_owner(step.until);
     return acquiring_.answered(sent_, BootClock::now(), mine ? reply_ : *queue);
   }
   if (waiter_ && step.place > 0ms) waiter_->queueing();
@@ -128,7 +128,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   if (!reply) {
     log_failure(reply.error());
     failure_ = reply.error();
-    unclear_ = unclear_ || reply.error().in_doubt();
+    if (reply.error().in_doubt()) unclear_until_ = step.until;
     return acquiring_.failed(BootClock::now(), reply.error());
   }
   logged_.clear();
@@ -155,7 +155,12 @@ bool Attempt::ask_as_owner(Instant until) {
   sent_ = BootClock::now();
   const auto reply =
       client_.send({.verb = Verb::renew, .key = {key_}, .owner = {owner_}, .ttl = terms_.ttl}, until);
-  if (!reply || reply->verdict != Verdict::granted) return false;
+  if (!reply) return false;
+  if (reply->verdict != Verdict::granted) {
+    if (unclear_until_ && *unclear_until_ < sent_)
+      unclear_until_.reset();  // nothing of ours can be granted any more
+    return false;
+  }
   reply_ = *reply;
   return true;
 }

@@ -50,8 +50,9 @@ class Attempt {
   Instant sent_{};
   Reply reply_{};
   std::optional<Error> failure_;  // of the last send
-  bool unclear_ = false;          // of some send it is not known whether it took effect
-  std::string logged_;            // the last failure that was logged
+  std::optional<Instant>
+      unclear_until_;   // a request without a reply may have been granted, or may be until then
+  std::string logged_;  // the last failure that was logged
 };
 
 }  // namespace holdfast

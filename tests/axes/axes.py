@@ -289,8 +289,8 @@ AT_ONCE = {"mongo": 2}
 # How many cases each part may have at most; what needs no store may have any number. Who needs more raises the number here,
 # where others see it, or takes some away.
 BUDGET = {
-    "connection": 1681,
-    "above, embedded": 745,
+    "connection": 1691,
+    "above, embedded": 747,
     "above, wire": 410,
     "above, smoke": 247,
 }

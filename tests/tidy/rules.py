@@ -158,7 +158,8 @@ def clocks(tree):
 @rule
 def simulated(tree):
     """What the simulator compiles waits only in ways that it has too: base/sync.h, base/wakeup.h, base/worker.h."""
-    pattern = r"\bstd::(mutex|shared_mutex|condition_variable(_any)?|j?thread|this_thread|async|latch|barrier|call_once)\b"
+    pattern = (r"\bstd::(mutex|shared_mutex|(recursive|timed|recursive_timed)_mutex|condition_variable(_any)?|j?thread|this_thread"
+               r"|async|future|promise|latch|barrier|(counting|binary)_semaphore|call_once|random_device)\b")
     for path in tree.cpp("src/core/", "src/client/", "src/jobs/", "src/rows/", "src/stores/memory/", "src/stores/decorators/"):
         for _, line, match in tree.find(pattern, path, tree.code(path)):
             yield path, line, f"{match[0]} cannot be simulated: use what base/sync.h, base/wakeup.h or base/worker.h has"
