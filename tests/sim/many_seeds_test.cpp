@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enough seeds to have seen everything.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "sim/world.h"
 #include "tests/sim/reported.h"
@@ -8,10 +9,13 @@
 namespace holdfast::sim {
 namespace {
 
-TEST(ManySeeds, fifty_thousand_keep_every_promise_and_reach_every_situation) {
+// It computes for a minute, and the tests beside it read clocks.  A static object: each test is a process.
+[[maybe_unused]] const int polite = ::nice(19);
+
+TEST(ManySeeds, ten_thousand_keep_every_promise_and_reach_every_situation) {
   Tally<Fault> faults;
   Tally<Sometimes> seen;
-  for (std::uint64_t seed = 1001; seed <= 51000; ++seed) {
+  for (std::uint64_t seed = 1001; seed <= 11000; ++seed) {
     const Outcome outcome = run(seed);
     ASSERT_FALSE(outcome.violation) << told(seed, outcome);
     faults += outcome.faults;
