@@ -109,7 +109,7 @@ void Holdings::Holding::lost() {
                      name() + " counted as held until its deadline, but the store ended it earlier");
 }
 
-// What the holder of a lease believes that an operator has broken is no promise of ours.
+// If an operator has broken a lease, its holder may still believe in it: two may then, and that is allowed.
 void Holdings::begins(Holding& holding) {
   const Terms& terms = holding.terms_;
   if (!ledger_.was_broken(terms.attempt_id) && holding.looks_held()) {

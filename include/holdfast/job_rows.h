@@ -115,7 +115,7 @@ struct JobPurge {
   std::size_t limit = 1000;                        // at most so many
 };
 
-// One tick of a name, for work that is due once in a while: whoever takes it first does the work.
+// One tick of a name, for work that is due once in a while.  The first to take it does the work.
 struct Tick {
   std::string_view name;
   std::int64_t tick = 0;  // ignored if there is a period

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/guarded.h"
 #include "holdfast/clock.h"
 
 namespace holdfast {
@@ -20,16 +21,6 @@ class NoThread final : public std::system_error {
  public:
   using system_error::system_error;
 };
-
-template <class Call>
-bool guarded(const Call& call) noexcept {
-  try {
-    call();
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
 
 class Worker {
  public:

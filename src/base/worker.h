@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/guarded.h"
 #include "holdfast/clock.h"
 
 namespace holdfast {
@@ -20,18 +21,6 @@ class NoThread final : public std::system_error {
  private:
   std::string text_;
 };
-
-// Runs a part of such a thread and catches everything, because an exception that leaves the thread's function
-// would end the process.  Returns false if `call` threw (no memory left, or a user's function).
-template <class Call>
-bool guarded(const Call& call) noexcept {
-  try {
-    call();
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
 
 // The thread blocks all signals: signals are for the program's own threads.
 class Worker {

@@ -158,7 +158,7 @@ bool Attempt::ask_as_owner(Instant until) {
   if (!reply) return false;
   if (reply->verdict != Verdict::granted) {
     if (unclear_until_ && *unclear_until_ < sent_)
-      unclear_until_.reset();  // nothing of ours can be granted any more
+      unclear_until_.reset();  // no request of this call can be granted any more
     return false;
   }
   reply_ = *reply;
